@@ -1,0 +1,1 @@
+"""stepmill's engine."""

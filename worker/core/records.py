@@ -1,0 +1,154 @@
+"""The words of the engine as data: what a model said, what a tool call is, what a step left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+JsonObject = dict[str, Any]
+Message = dict[str, Any]
+"""One chat message as the API takes it: `{"role": …, "content": …}`."""
+
+
+class ToolView(Protocol):
+    """What the core and the dialects need to know of a tool. `tools.base.Tool` fits it without importing it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON schema of the arguments: `type: object` with `properties` and `required`."""
+
+    @property
+    def text_parameter(self) -> str | None:
+        """The parameter that plain text goes to: the only required string, or the only string; else None."""
+
+    @property
+    def code_language(self) -> str | None:
+        """`python` (say) where the text parameter is a program, else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, as the endpoint counted them. `cached_tokens` is part of `prompt_tokens`."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model returned for a step.
+
+    `message` is the assistant message as the API sent it (native tool calls live there); `text` its content, "" for null.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    message: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """One tool call that a reply asks for. `args` is the plain text where it was written as such."""
+
+    tool: str
+    args: JsonObject | str
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """A reply that acts. `kept` is the part of the reply that counts, as history will show it to the model."""
+
+    calls: tuple[ToolRequest, ...]
+    thought: str
+    kept: str
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply that ends the run."""
+
+    text: str
+    thought: str
+    kept: str
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A reply that cannot be told; `reason` is written to the model and says how to write it right."""
+
+    reason: str
+    kept: str
+    thought: str = ""
+    dropped: tuple[str, ...] = ()
+
+
+Parsed = Actions | Answer | Malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A finished tool call as the model will read it."""
+
+    tool: str
+    args: JsonObject
+    observation: str
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One finished step, neutral of dialect: what history and few-shot examples are rendered from.
+
+    `kept` is the reply's text as the dialect kept it ("" for an example: the dialect writes it from `thought` and
+    `calls`). `notice` is what the model was told when the step made no call (a malformed reply, a last call to answer).
+    """
+
+    thought: str
+    calls: tuple[Observed, ...] = ()
+    kept: str = ""
+    notice: str | None = None
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A few-shot example in its neutral form: a question, the turns, the answer."""
+
+    question: str
+    turns: tuple[Turn, ...]
+    answer: str
+    final_thought: str = ""
+
+
+class Dialect(Protocol):
+    """How the model is asked to write actions and answers, and how its reply is parsed. Pure."""
+
+    name: str
+    stop: tuple[str, ...]
+    """Stop sequences to send where the endpoint accepts them (`\\nObservation:`)."""
+
+    def instructions(self, tools: Sequence[ToolView]) -> str:
+        """The format rules and the tools, with a short worked example; fixed for an agent, so that prompt caches hit."""
+
+    def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
+        """Never raises, never guesses between two readings."""
+
+    def transcript(self, turn: Turn) -> list[Message]:
+        """A finished step as chat messages: the assistant's, then what it was told."""
+
+    def example(self, example: Example) -> list[Message]:
+        """A few-shot example as chat messages, in this dialect."""
+
+    def request(self, tools: Sequence[ToolView]) -> JsonObject:
+        """Extra fields of the request body (`tools` for native), {} otherwise."""
