@@ -1,0 +1,227 @@
+"""Every error of the project, each with whose fault it is, since the fault decides what happens next.
+
+StepmillError                     culprit     what follows
+├── UserError                     user        the command or request is refused, one sentence and one hint
+├── ModelMistake                  model       becomes the observation; the model mends it
+├── InternalError                 ours        the run fails as `internal`; a bug to report
+└── CallEnded                                 a model call that gave no reply
+    ├── Stopped                   stopped     by cancel, hand-back or the run's deadline; nothing is wrong
+    ├── TransientError            transient   tried again after a delay
+    │   ├── RateLimited                       429: the endpoint pauses for the fleet
+    │   ├── EndpointBusy                      503, 529: likewise
+    │   ├── EndpointFailed                    other 5xx, 408, 409
+    │   ├── Unreachable                       no connection came about
+    │   ├── ConnectionLost                    the connection broke, or the reply was cut
+    │   ├── BadReply                          a 200 that is no chat completion
+    │   └── ModelTimeout                      the call's total time limit passed
+    ├── RunError                  run         ends the run with its code
+    │   ├── ContextOverflow                   the conversation is too long (folded once, then ends)
+    │   ├── ContentFilter                     the provider refused the content
+    │   └── ModelRejected                     the provider refused the request
+    │       └── ToolsUnsupported              … since the endpoint has no tool calls
+    └── OperatorError             operator    the endpoint pauses until someone acts; waiting runs do not fail
+        ├── WrongKey                          401
+        ├── AccessDenied                      403
+        ├── UnknownModel                      404: the model, or the address, does not exist
+        └── QuotaExhausted                    402, or 429 `insufficient_quota`
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from worker.core.records import Usage
+
+
+class ErrorCode(StrEnum):
+    """Why a run failed. The list is closed: results and filters rely on it."""
+
+    MAX_STEPS = "max_steps"
+    DEADLINE = "deadline"
+    BUDGET = "budget"
+    MALFORMED_REPLIES = "malformed_replies"
+    TOOL_LOOP = "tool_loop"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CONTENT_FILTER = "content_filter"
+    MODEL_REJECTED = "model_rejected"
+    POISONED = "poisoned"
+    INTERNAL = "internal"
+
+
+class Culprit(StrEnum):
+    """Whose fault an error is."""
+
+    USER = "user"
+    MODEL = "model"
+    OURS = "ours"
+    STOPPED = "stopped"
+    TRANSIENT = "transient"
+    RUN = "run"
+    OPERATOR = "operator"
+
+
+class StopReason(StrEnum):
+    """Why a model call was ended from outside."""
+
+    CANCEL = "cancel"
+    HAND_BACK = "hand_back"
+    DEADLINE = "deadline"
+
+
+class StepmillError(Exception):
+    """Base of every error here. `message` is one sentence for a person, without keys or addresses of secrets."""
+
+    culprit: Culprit = Culprit.OURS
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class UserError(StepmillError):
+    """Wrong use (exit code 2) or a service that cannot be reached (3): one sentence, and one hint what to do."""
+
+    culprit = Culprit.USER
+
+    def __init__(self, message: str, hint: str = "", exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.exit_code = exit_code
+
+
+class ModelMistake(StepmillError):
+    """What the model did wrong, worded for the model: the message becomes the observation."""
+
+    culprit = Culprit.MODEL
+
+
+class InternalError(StepmillError):
+    """Something that should not happen did; the run ends as `internal`."""
+
+    culprit = Culprit.OURS
+    code = ErrorCode.INTERNAL
+
+
+class CallEnded(StepmillError):
+    """A model call without a usable reply.
+
+    `usage` is what the call cost: zeros when it was surely refused before any work, None when nobody knows.
+    `status` is the HTTP status, None when there was none.
+    """
+
+    def __init__(self, message: str, *, usage: Usage | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.status = status
+
+
+class Stopped(CallEnded):
+    """The call was ended from outside: its connection is closed and its reply, if any, is lost."""
+
+    culprit = Culprit.STOPPED
+
+    def __init__(self, reason: StopReason, *, usage: Usage | None = None) -> None:
+        super().__init__(f"the model call was stopped ({reason.value})", usage=usage)
+        self.reason = reason
+
+
+class TransientError(CallEnded):
+    """Worth trying again. `retry_after_s` is the wait that the provider asked for, within sane bounds, else None."""
+
+    culprit = Culprit.TRANSIENT
+    pauses_endpoint: bool = False
+    """True where the whole fleet should leave the endpoint alone for a while."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message, usage=usage, status=status)
+        self.retry_after_s = retry_after_s
+
+
+class RateLimited(TransientError):
+    """429: too many requests or tokens for now."""
+
+    pauses_endpoint = True
+
+
+class EndpointBusy(TransientError):
+    """503 or 529: overloaded, or still loading its model."""
+
+    pauses_endpoint = True
+
+
+class EndpointFailed(TransientError):
+    """Any other 5xx, 408 or 409."""
+
+
+class Unreachable(TransientError):
+    """No connection came about: refused, unknown host, TLS refused, connect time-out."""
+
+
+class ConnectionLost(TransientError):
+    """The connection broke after the request was sent, or the reply was cut."""
+
+
+class BadReply(TransientError):
+    """The endpoint answered 200 with something that is no chat completion."""
+
+
+class ModelTimeout(TransientError):
+    """The call's total time limit passed, however lively the endpoint dripped."""
+
+
+class RunError(CallEnded):
+    """The provider will never answer this conversation; the run ends with `code`."""
+
+    culprit = Culprit.RUN
+    code: ErrorCode = ErrorCode.MODEL_REJECTED
+
+
+class ContextOverflow(RunError):
+    """The conversation and the room for the reply do not fit the model's context."""
+
+    code = ErrorCode.CONTEXT_OVERFLOW
+
+
+class ContentFilter(RunError):
+    """The provider's filter refused the conversation or the reply."""
+
+    code = ErrorCode.CONTENT_FILTER
+
+
+class ModelRejected(RunError):
+    """The provider refused the request as it is (400, 422)."""
+
+    code = ErrorCode.MODEL_REJECTED
+
+
+class ToolsUnsupported(ModelRejected):
+    """The endpoint or model has no tool calls: an agent with a text dialect works there."""
+
+
+class OperatorError(CallEnded):
+    """Somebody has to act: the endpoint pauses and says why; runs wait for it and do not fail."""
+
+    culprit = Culprit.OPERATOR
+
+
+class WrongKey(OperatorError):
+    """401: the key is missing, wrong or revoked."""
+
+
+class AccessDenied(OperatorError):
+    """403: the key may not use this model, region or endpoint."""
+
+
+class UnknownModel(OperatorError):
+    """404: the endpoint does not know the model, or the address is no chat completions endpoint."""
+
+
+class QuotaExhausted(OperatorError):
+    """The account has no money or quota left; waiting does not help, paying does."""

@@ -1,0 +1,1 @@
+"""The model client, its deadlines, error classes, prices and the limits shared over the fleet."""
