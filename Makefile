@@ -1,0 +1,53 @@
+# `make setup` once, then `make demo` (a file of questions answered end to end) or `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+TEST_WORKERS ?= auto
+SEED ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint up down bench chaos pins clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP) ## make .venv with everything in it, at the pinned versions
+
+$(STAMP): requirements-dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stepmill needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--config-settings editable_mode=compat --editable .
+	touch $(STAMP)
+
+demo: setup ## answer a file of questions through queues, workers and a model behind HTTP
+	$(BIN)/stepmill demo
+
+test: setup ## every test, on real Redis, SQLite and PostgreSQL
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+lint: setup ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+up: setup ## start the whole stack on this machine
+	$(BIN)/stepmill up
+
+down: setup ## stop it
+	$(BIN)/stepmill down
+
+bench: setup ## measure: calls a second, latencies, rows; prints a table
+	$(BIN)/python -m tests.bench
+
+chaos: setup ## several hundred questions while faults strike; SEED=n repeats a run
+	$(BIN)/python -m pytest tests/faults -m chaos --chaos-seed $(SEED)
+
+pins: ## write requirements*.txt from what is installed in .venv
+	$(BIN)/python .ci/pins.py
+
+clean: ## remove what was built, not the data
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMP)

@@ -1,0 +1,1 @@
+"""Tests mirror the source; `services/` starts the real servers that they run against."""
