@@ -18,8 +18,7 @@ $(STAMP): requirements-dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stepmill needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-		--config-settings editable_mode=compat --editable .
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
 demo: setup ## answer a file of questions through queues, workers and a model behind HTTP
@@ -46,7 +45,8 @@ bench: setup ## measure: calls a second, latencies, rows; prints a table
 chaos: setup ## several hundred questions while faults strike; SEED=n repeats a run
 	$(BIN)/python -m pytest tests/faults -m chaos --chaos-seed $(SEED)
 
-pins: ## write requirements*.txt from what is installed in .venv
+pins: ## write requirements*.txt, with hashes, from what is installed in .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	$(BIN)/python .ci/pins.py
 
 clean: ## remove what was built, not the data
