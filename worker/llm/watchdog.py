@@ -78,6 +78,7 @@ class Call:
 
     def __init__(self, deadline_s: float, abort: Abort) -> None:
         self.abort = abort
+        self.limit_s = deadline_s
         self._ends_at = time.monotonic() + deadline_s
 
     @property

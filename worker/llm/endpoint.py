@@ -1,0 +1,118 @@
+"""A model endpoint as an agent's settings describe it, and the requests made for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from worker.core.records import JsonObject, Message
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the whole fleet may do at one endpoint and model; None: no limit."""
+
+    requests_per_min: int | None = None
+    tokens_per_min: int | None = None
+    concurrent: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("requests_per_min", "tokens_per_min", "concurrent"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}: it must be at least 1, or absent for no limit")
+
+    def __bool__(self) -> bool:
+        """Whether there is any limit at all."""
+        return (self.requests_per_min, self.tokens_per_min, self.concurrent) != (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One chat completion to ask for.
+
+    `extra` is the dialect's (tools); `extra_body` the user's, which has the last word.
+    `request_id` goes out as `x-request-id`, so that an endpoint's own log can be matched with an attempt.
+    """
+
+    model: str
+    messages: Sequence[Message]
+    request_id: str = ""
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    max_output_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """An agent's model settings. Holds the name of the variable with the key, never the key."""
+
+    model: str
+    base_url: str = OPENAI_BASE_URL
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = 0.0
+    send_stop: bool = True
+    max_output_tokens: int = 4096
+    context_window: int | None = None
+    call_time_limit_s: float = 300.0
+    reasoning_effort: str | None = None
+    extra_body: JsonObject = field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        if not self.model.strip():
+            raise ValueError("model is empty: name the model to ask")
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url {self.base_url!r} must begin with http:// or https://")
+        if self.call_time_limit_s <= 0:
+            raise ValueError(f"call_time_limit_s is {self.call_time_limit_s}: it must be above 0")
+        if self.max_output_tokens < 1:
+            raise ValueError(f"max_output_tokens is {self.max_output_tokens}: it must be at least 1")
+
+    @classmethod
+    def from_settings(cls, values: Mapping[str, Any]) -> EndpointSettings:
+        """From a table of the agents file or a stored configuration. ValueError names an unknown or wrong setting."""
+        known = {item.name for item in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ValueError(f"unknown model setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        limits = values.get("limits") or Limits()
+        if isinstance(limits, Mapping):
+            try:
+                limits = Limits(**limits)
+            except TypeError:
+                raise ValueError("limits takes requests_per_min, tokens_per_min and concurrent only") from None
+        return cls(**{**values, "limits": limits})
+
+    @property
+    def endpoint_id(self) -> str:
+        """Names the endpoint and model for pauses and limits: the same on every machine, whatever else is set."""
+        return hashlib.sha256(f"{self.base_url.rstrip('/')}\n{self.model}".encode()).hexdigest()[:16]
+
+    def request(
+        self,
+        messages: Sequence[Message],
+        *,
+        request_id: str = "",
+        stop: tuple[str, ...] = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> ModelRequest:
+        """The request for one step; `stop` and `extra` are the dialect's."""
+        return ModelRequest(
+            model=self.model,
+            messages=messages,
+            request_id=request_id,
+            temperature=self.temperature,
+            stop=stop if self.send_stop else (),
+            max_output_tokens=self.max_output_tokens,
+            reasoning_effort=self.reasoning_effort,
+            extra=extra or {},
+            extra_body=self.extra_body,
+        )
