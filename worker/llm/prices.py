@@ -1,0 +1,90 @@
+"""What tokens cost: a small table that ships, extended by the user's file."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worker.core.errors import UserError
+from worker.core.records import Usage
+
+SHIPPED_FILE = Path(__file__).with_name("prices.toml")
+TOKENS_PER_PRICE = 1_000_000
+_SNAPSHOT = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens. `cached` is for the part of the prompt that the provider had cached."""
+
+    prompt: float
+    cached: float
+    completion: float
+
+
+class PriceTable:
+    """Prices by model name."""
+
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        self._prices = dict(prices)
+
+    @classmethod
+    def load(cls, user_file: Path | None = None) -> PriceTable:
+        """The shipped table with the user's on top. UserError names what is wrong with the user's file."""
+        prices = _read(SHIPPED_FILE)
+        return cls(prices if user_file is None else {**prices, **_read(user_file)})
+
+    def price(self, model: str) -> Price | None:
+        """None: unknown. A dated snapshot costs what its base name costs, unless it is listed itself."""
+        return self._prices.get(model) or self._prices.get(_SNAPSHOT.sub("", model))
+
+    def cost_usd(self, model: str, usage: Usage | None) -> float | None:
+        """None where the price or the usage is unknown; never 0 for want of knowledge."""
+        price = self.price(model)
+        if price is None or usage is None:
+            return None
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        total = fresh * price.prompt + usage.cached_tokens * price.cached + usage.completion_tokens * price.completion
+        return total / TOKENS_PER_PRICE
+
+    def upper_bound_usd(self, model: str, prompt_bytes: int, max_output_tokens: int) -> float | None:
+        """What a call can cost at most; None where the price is unknown."""
+        return self.cost_usd(model, upper_bound(prompt_bytes, max_output_tokens))
+
+
+def upper_bound(prompt_bytes: int, max_output_tokens: int) -> Usage:
+    """Tokens that a call can use at most: no token is shorter than a byte, and the output limit is enforced."""
+    return Usage(prompt_tokens=prompt_bytes, completion_tokens=max_output_tokens)
+
+
+def _read(path: Path) -> dict[str, Price]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise UserError(
+            f"the price file {path} cannot be read: {exc.strerror}", "Correct STEPMILL_PRICES_FILE."
+        ) from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise UserError(f"the price file {path} is not valid TOML: {exc}", 'Write ["model"] and prompt = 1.0.') from exc
+    return {model: _price(path, model, entry) for model, entry in table.items()}
+
+
+def _price(path: Path, model: str, entry: Any) -> Price:
+    """`cached` may be left out: then cached tokens cost as much as others."""
+    hint = 'Write ["model"] with prompt, completion and perhaps cached, in USD per million tokens.'
+    if not isinstance(entry, dict) or not {"prompt", "completion"} <= entry.keys() <= {
+        "prompt",
+        "cached",
+        "completion",
+    }:
+        raise UserError(f"the price of {model!r} in {path} needs prompt and completion", hint)
+    values = {"cached": entry["prompt"], **entry}
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise UserError(f"the price of {model!r} in {path}: {name} is {value!r}, not a price", hint)
+    return Price(**values)
