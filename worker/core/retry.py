@@ -18,7 +18,7 @@ from worker.core.errors import (
 BASE_S = 1.0
 CAP_S = 60.0
 SPREAD = 0.1
-"""Waits that the provider asked for are lengthened by up to this share, so that the fleet does not come back at once."""
+"""Waits that the provider asked for grow by up to this share, so that the fleet does not come back all at once."""
 LEAST_SPREAD_S = 0.5
 
 # Failures of one step after which it is given up; None: only the run's own time limit ends the trying, since an attempt

@@ -1,4 +1,4 @@
-"""The model client: one chat completion from any OpenAI-compatible endpoint, bounded in time, stoppable, not retried."""
+"""The model client: a chat completion from any OpenAI-compatible endpoint, bounded in time, stoppable, not retried."""
 
 from __future__ import annotations
 
