@@ -1,0 +1,70 @@
+"""Checks the arguments that a model wrote, and says in its words what was wrong and what is allowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tools.kit.errors import BadArguments
+from tools.kit.schema import describe_parameters
+
+_SHOWN_CHARS = 60
+
+
+def check(model: type[BaseModel], schema: Mapping[str, Any], tool: str, args: Mapping[str, Any]) -> BaseModel:
+    """The arguments as the model's object; a null for an optional parameter counts as not given."""
+    if not isinstance(args, Mapping):
+        raise BadArguments(
+            f"{tool}: the arguments must be a JSON object, not {_shown(args)}. {describe_parameters(schema)}"
+        )
+    given = {name: value for name, value in args.items() if value is not None or name in schema["required"]}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
+        raise BadArguments(f"{tool}: {problems}. {describe_parameters(schema)}") from error
+
+
+def as_object(
+    schema: Mapping[str, Any], text_parameter: str | None, tool: str, args: Mapping[str, Any] | str
+) -> Mapping[str, Any]:
+    """Plain text goes to the text parameter; empty text means no arguments where none is required."""
+    if not isinstance(args, str):
+        return args
+    if not args.strip() and not schema["required"]:
+        return {}
+    if text_parameter is None:
+        example = json.dumps(dict.fromkeys(schema["properties"], "…"), ensure_ascii=False)
+        raise BadArguments(
+            f"{tool}: plain text cannot say which argument it is; write {example}. {describe_parameters(schema)}"
+        )
+    return {text_parameter: args}
+
+
+def _problem(detail: ErrorDetails) -> str:
+    path = ".".join(str(part) for part in detail["loc"] if not _is_branch(part)) or "the object"
+    if detail["type"] == "missing":
+        return f"`{path}` is missing"
+    if detail["type"] == "extra_forbidden":
+        return f"`{path}` is not an argument of it"
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").removesuffix(".")
+    return f"`{path}` {message if message[:6] == 'should' else ': ' + message}, got {_shown(detail['input'])}".replace(
+        "` :", "`:"
+    )
+
+
+def _is_branch(part: object) -> bool:
+    """Pydantic names the branch of a union in the path (`function-after[…]`); that is noise to a model."""
+    return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool"})
+
+
+def _shown(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

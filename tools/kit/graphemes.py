@@ -1,0 +1,59 @@
+"""Characters as people count them: a letter with its accents, a flag, a family emoji are one each."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_JOINER = "\u200d"
+
+
+def graphemes(text: str) -> list[str]:
+    """The text in user-perceived characters (the common rules of Unicode's extended grapheme clusters)."""
+    found: list[str] = []
+    for character in text:
+        if found and _continues(found[-1], character):
+            found[-1] += character
+        else:
+            found.append(character)
+    return found
+
+
+def _continues(cluster: str, character: str) -> bool:
+    if cluster == "\r":
+        return character == "\n"
+    if cluster[-1] in "\r\n" or character in "\r\n":
+        return False
+    return (
+        _extends(character)
+        or (cluster[-1] == _JOINER and _is_pictograph(character))
+        or (_is_flag_half(character) and len(cluster) == 1 and _is_flag_half(cluster))
+        or _hangul(cluster[-1], character)
+    )
+
+
+def _extends(character: str) -> bool:
+    """Accents, vowel signs, joiners, variation selectors, skin tones, tags of sub-national flags."""
+    return (
+        unicodedata.category(character) in ("Mn", "Me", "Mc")
+        or character == _JOINER
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+        or "\U000e0020" <= character <= "\U000e007f"
+    )
+
+
+def _is_pictograph(character: str) -> bool:
+    return unicodedata.category(character) in ("So", "Sk") or "\U0001f000" <= character <= "\U0001faff"
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _hangul(before: str, after: str) -> bool:
+    """Jamo that make up one Korean syllable."""
+    leading = "\u1100" <= before <= "\u115f"
+    vowel = "\u1160" <= before <= "\u11a7" or ("\uac00" <= before <= "\ud7a3" and (ord(before) - 0xAC00) % 28 == 0)
+    syllable = "\uac00" <= before <= "\ud7a3" or "\u11a8" <= before <= "\u11ff"
+    if leading:
+        return "\u1100" <= after <= "\u11a7" or "\uac00" <= after <= "\ud7a3"
+    return (vowel and "\u1160" <= after <= "\u11ff") or (syllable and "\u11a8" <= after <= "\u11ff")

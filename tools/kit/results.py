@@ -1,0 +1,126 @@
+"""Turns what a tool's function returned into an observation that a model reads well."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from tools.kit.context import ArtifactRef, Artifacts
+from tools.kit.errors import ToolError
+
+NOTHING = "Done. The tool returned nothing."
+NO_ROWS = "No results (an empty list)."
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that a tool hands back; it becomes an artifact of the run."""
+
+    name: str
+    data: bytes = field(repr=False)
+    media_type: str = ""
+
+    def type_or_guess(self) -> str:
+        """The media type given, else the one its name suggests."""
+        return self.media_type or mimetypes.guess_type(self.name)[0] or "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A finished call: the text for the model and the files kept. `left_out_chars` > 0 when the text was cut."""
+
+    observation: str
+    artifacts: tuple[ArtifactRef, ...] = ()
+    left_out_chars: int = 0
+
+
+def to_result(value: object, artifacts: Artifacts) -> ToolResult:
+    """Text as it is, tables as Markdown, other data as compact JSON, files kept as artifacts and named."""
+    if isinstance(value, ToolResult):
+        return value
+    texts: list[str] = []
+    kept: list[ArtifactRef] = []
+    for part in _parts(value):
+        if isinstance(part, File):
+            ref = artifacts.save(part.name, part.data, part.type_or_guess())
+            kept.append(ref)
+            texts.append(describe(ref))
+        else:
+            texts.append(_text(part))
+    return ToolResult("\n".join(texts), tuple(kept))
+
+
+def describe(ref: ArtifactRef) -> str:
+    """One line that tells the model about a kept file and how to link it."""
+    return f"Saved file {ref.name} ({ref.media_type}, {ref.size_bytes:,} bytes): {ref.uri}"
+
+
+def _parts(value: object) -> Sequence[object]:
+    """A list or tuple that holds files is read part by part; anything else is one part."""
+    if isinstance(value, bytes | bytearray):
+        return [File("result.bin", bytes(value))]
+    if isinstance(value, list | tuple) and any(isinstance(part, File | bytes) for part in value):
+        return [File("result.bin", part) if isinstance(part, bytes) else part for part in value]
+    return [value]
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return NOTHING
+    if isinstance(value, str):
+        return value
+    try:
+        plain = to_jsonable_python(value)
+    except (PydanticSerializationError, ValueError) as error:
+        kind = type(value).__name__
+        raise ToolError(
+            f"The tool returned a {kind}, which cannot be shown as text. Nothing is known of its result."
+        ) from error
+    if plain == []:
+        return NO_ROWS
+    if is_table(plain):
+        return markdown_table(plain)
+    return json.dumps(plain, ensure_ascii=False, separators=(", ", ": "))
+
+
+def is_table(value: Any) -> bool:
+    """A non-empty list of objects whose values are all plain."""
+    return isinstance(value, list) and bool(value) and all(_is_row(row) for row in value)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and bool(row) and not any(isinstance(cell, dict | list) for cell in row.values())
+
+
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A compact Markdown table; the columns are those of all rows, in order of first sight."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    lines: list[list[Any]] = [list(columns), *([row.get(column) for column in columns] for row in rows)]
+    written = ["| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines]
+    return "\n".join([written[0], "|" + " --- |" * len(columns), *written[1:]])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def shorten(text: str, limit_chars: int, hint: str) -> tuple[str, int]:
+    """Cut the middle out of a text over the limit; returns it with a note and how many characters were left out.
+
+    The beginning gets three quarters of the room, since the end often holds the error or the total.
+    """
+    if len(text) <= limit_chars:
+        return text, 0
+    head = limit_chars * 3 // 4
+    tail = limit_chars - head
+    left_out = len(text) - head - tail
+    note = f"\n[… {left_out:,} of {len(text):,} characters left out here. {hint}]\n"
+    return text[:head] + note + text[len(text) - tail :], left_out

@@ -1,0 +1,83 @@
+"""The JSON schema of a tool's arguments, reduced to what helps a model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import PydanticJsonSchemaWarning
+
+from tools.kit.errors import BadTool
+
+
+def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
+    """`{"type": "object", "properties": …, "required": […]}`; raises BadTool for what is not JSON."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PydanticJsonSchemaWarning)
+            raw = model.model_json_schema(by_alias=True)
+    except (PydanticInvalidForJsonSchema, PydanticJsonSchemaWarning) as error:
+        raise BadTool(tool_name, f"its arguments have no JSON schema ({str(error).splitlines()[0]})") from error
+    if raw.get("type") != "object":
+        raise BadTool(tool_name, "its arguments are not a JSON object; take named parameters or one pydantic model")
+    schema = {"type": "object", "properties": {}, "required": [], **_tidy(raw)}
+    schema.pop("description", None)
+    return schema
+
+
+def text_parameter(schema: Mapping[str, Any]) -> str | None:
+    """Where plain text goes: the only required string, else the only string; None where there is a choice."""
+    strings = [
+        name for name, part in schema["properties"].items() if part.get("type") == "string" and "enum" not in part
+    ]
+    required = [name for name in strings if name in schema["required"]]
+    for candidates in (required, strings):
+        if candidates:
+            return candidates[0] if len(candidates) == 1 else None
+    return None
+
+
+def _tidy(part: Any) -> Any:
+    """Without pydantic's titles; `X or null, null by default` becomes optional X, since null counts as not given."""
+    if isinstance(part, list):
+        return [_tidy(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    tidy = {key: _tidy(value) for key, value in part.items() if not (key == "title" and isinstance(value, str))}
+    if "properties" in part:
+        tidy["properties"] = {name: _tidy(value) for name, value in part["properties"].items()}
+    return _without_null(tidy)
+
+
+def _without_null(part: dict[str, Any]) -> dict[str, Any]:
+    choices = part.get("anyOf")
+    if not isinstance(choices, list) or part.get("default", ...) is not None:
+        return part
+    others = [choice for choice in choices if choice != {"type": "null"}]
+    rest = {key: value for key, value in part.items() if key not in ("anyOf", "default")}
+    return {**others[0], **rest} if len(others) == 1 else {"anyOf": others, **rest}
+
+
+def describe_parameters(schema: Mapping[str, Any]) -> str:
+    """One line that says what is allowed: `expression (string, required), digits (integer)`."""
+    if not schema["properties"]:
+        return "It takes no arguments."
+    parts = [
+        f"{name} ({type_words(part)}{', required' * (name in schema['required'])})"
+        for name, part in schema["properties"].items()
+    ]
+    return f"Allowed arguments: {'; '.join(parts)}."
+
+
+def type_words(part: Mapping[str, Any]) -> str:
+    """A parameter's type for a sentence: `integer`, `one of "a", "b"`, `list of string`."""
+    if "enum" in part:
+        return "one of " + ", ".join(f'"{choice}"' for choice in part["enum"])
+    if "anyOf" in part:
+        return " or ".join(type_words(choice) for choice in part["anyOf"])
+    if part.get("type") == "array":
+        return f"list of {type_words(part.get('items', {}))}"
+    return str(part.get("type", "object" if "$ref" in part else "any"))

@@ -1,0 +1,30 @@
+"""Keeps the worker's secrets out of observations: the values of its secret settings are masked in any text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
+_PASSWORD_IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s:]*:([^@\s/]+)@", re.IGNORECASE)
+MASK = "[hidden]"
+SHORTEST_CHARS = 6
+"""Shorter values are no secrets worth the name, and masking them would spoil ordinary text."""
+
+
+def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
+    """Values of variables named like secrets, and passwords inside addresses."""
+    for name, value in environment.items():
+        if _SECRET_NAME.search(name):
+            yield value
+        yield from _PASSWORD_IN_ADDRESS.findall(value)
+
+
+def mask_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """The text with every secret of the environment (the process's own by default) replaced."""
+    values = set(secret_values(os.environ if environment is None else environment))
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) >= SHORTEST_CHARS:
+            text = text.replace(value, MASK)
+    return text
