@@ -1,0 +1,163 @@
+"""Every move of a run, decided purely: `decide_…` says what shall be written, and the store writes it, guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from worker.core.moves import (
+    Acted,
+    Answered,
+    CallChange,
+    CallEnded,
+    CallEvent,
+    CallRetried,
+    CallView,
+    End,
+    GivenBack,
+    Hot,
+    Limits,
+    ModelFailed,
+    Move,
+    Rejected,
+    ThinkEvent,
+    Unreadable,
+)
+from worker.core.states import CallState, Outcome, Phase, RunState
+
+DEATHS_UNTIL_QUARANTINE = 2
+
+_FRESH: Mapping[str, Any] = {"attempt": 1, "failures": 0, "deaths": 0, "quarantined": False, "wait_reason": None}
+
+FINAL_REASONS = {
+    "max_steps": "This was the last allowed step",
+    "tool_loop": "The same tool was called again and again with the same arguments",
+}
+
+
+def last_step(hot: Hot, limits: Limits) -> str | None:
+    """Why the model must answer in this step, or None."""
+    if hot.final_reason:
+        return hot.final_reason
+    return "max_steps" if hot.step >= limits.max_steps else None
+
+
+def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
+    """What follows from the end of a model call's attempt."""
+    match event:
+        case Answered(answer):
+            return End(RunState.SUCCEEDED, answer=answer)
+        case Acted():
+            return _acted(hot, event, limits)
+        case Unreadable(words):
+            return _unreadable(hot, words, limits)
+        case Rejected(code, message):
+            return End(RunState.FAILED, code, message, partial=hot.last_words)
+        case ModelFailed():
+            return _model_failed(hot, event, limits)
+        case GivenBack():
+            return _think_given_back(hot, event)
+
+
+def _acted(hot: Hot, event: Acted, limits: Limits) -> Move | End:
+    final = last_step(hot, limits)
+    if final:
+        message = f"{FINAL_REASONS[final]}, and the model still called a tool instead of answering."
+        return End(RunState.FAILED, final, message, partial=event.words or hot.last_words)
+    pending = sum(call.observation is None for call in event.calls)
+    changes = {**_FRESH, "malformed": 0, "last_words": event.words or hot.last_words}
+    if event.looping:
+        changes["final_reason"] = "tool_loop"
+    if pending:
+        return Move({**changes, "phase": Phase.ACT, "pending": pending}, calls=event.calls)
+    return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0}, calls=event.calls)
+
+
+def _unreadable(hot: Hot, words: str, limits: Limits) -> Move | End:
+    streak = hot.malformed + 1
+    final = last_step(hot, limits)
+    if streak >= limits.max_malformed:
+        message = f"{streak} replies in a row could not be read."
+        return End(RunState.FAILED, "malformed_replies", message, partial=words or hot.last_words)
+    if final and hot.step >= limits.max_steps:
+        message = f"{FINAL_REASONS[final]}, and the model's reply could not be read."
+        return End(RunState.FAILED, final, message, partial=words or hot.last_words)
+    changes = {**_FRESH, "malformed": streak, "last_words": words or hot.last_words}
+    return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
+
+
+def _model_failed(hot: Hot, event: ModelFailed, limits: Limits) -> Move | End:
+    failures = hot.failures + event.counts
+    if failures >= limits.max_model_failures:
+        message = f"The model call failed {failures} times; the last time: {event.message}"
+        return End(RunState.FAILED, "internal", message, partial=hot.last_words)
+    changes = {"phase": Phase.WAIT, "attempt": hot.attempt + 1, "failures": failures, "wait_reason": event.reason}
+    return Move(changes, due_in_s=event.retry_in_s)
+
+
+def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
+    died = event.outcome == Outcome.LOST
+    if died and hot.quarantined:
+        message = "The process that made this model call died, also when it ran alone."
+        return End(RunState.FAILED, "poisoned", message, partial=hot.last_words)
+    deaths = hot.deaths + died
+    changes = {
+        "phase": Phase.WAIT if event.retry_in_s > 0 else Phase.THINK,
+        "attempt": hot.attempt + 1,
+        "deaths": deaths,
+        "quarantined": hot.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE,
+        "wait_reason": event.reason,
+    }
+    return Move(changes, due_in_s=event.retry_in_s)
+
+
+def decide_call(hot: Hot, call: CallView, event: CallEvent) -> CallChange:
+    """What follows from the end of a tool call's attempt."""
+    match event:
+        case CallEnded(observation, outcome):
+            return _call_done(hot, observation, outcome)
+        case CallRetried(message, retry_in_s):
+            failures = call.failures + 1
+            if failures >= max(call.max_attempts, 1) or (call.started and not call.idempotent):
+                return _call_done(hot, message, Outcome.ERROR)
+            changes: dict[str, Any] = {"state": CallState.PENDING, "attempt": call.attempt + 1, "failures": failures,
+                       "started_at": None, "wait_reason": message}  # fmt: skip
+            return CallChange(changes, due_in_s=retry_in_s)
+        case GivenBack():
+            return _call_given_back(hot, call, event)
+
+
+def _call_done(hot: Hot, observation: str, outcome: str) -> CallChange:
+    changes: dict[str, Any] = {"state": CallState.DONE, "observation": observation, "outcome": outcome}
+    if hot.pending > 1:
+        return CallChange(changes)
+    run = Move({**_FRESH, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
+    return CallChange(changes, run=run)
+
+
+def _call_given_back(hot: Hot, call: CallView, event: GivenBack) -> CallChange:
+    died = event.outcome == Outcome.LOST
+    if call.started and not call.idempotent:
+        return _call_done(hot, unknown_outcome(call.tool), Outcome.LOST)
+    if died and call.quarantined:
+        message = f"The process that ran the tool {call.tool} died, also when it ran alone."
+        done: dict[str, Any] = {"state": CallState.DONE, "observation": message, "outcome": Outcome.LOST}
+        return CallChange(done, run=End(RunState.FAILED, "poisoned", message, partial=hot.last_words))
+    deaths = call.deaths + died
+    changes: dict[str, Any] = {
+        "state": CallState.PENDING,
+        "attempt": call.attempt + 1,
+        "deaths": deaths,
+        "quarantined": call.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE,
+        "started_at": None,
+        "wait_reason": event.reason,
+    }
+    return CallChange(changes, due_in_s=event.retry_in_s)
+
+
+def unknown_outcome(tool: str) -> str:
+    """What the model reads when a call that must not be repeated was interrupted."""
+    return (
+        f"The call of {tool} was interrupted after it had begun, and it is not known whether it took effect. "
+        "It was not repeated. Check by other means before you rely on it or call it again."
+    )

@@ -1,0 +1,162 @@
+"""What a decision rests on, what may happen, and what may be decided: the vocabulary of `worker.core.machine`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worker.core.states import Outcome, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use, from its configuration."""
+
+    max_steps: int = 10
+    max_malformed: int = 3
+    max_model_failures: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hot:
+    """The part of the hot row that decisions rest on."""
+
+    phase: str
+    step: int
+    attempt: int = 1
+    failures: int = 0
+    deaths: int = 0
+    quarantined: bool = False
+    pending: int = 0
+    malformed: int = 0
+    final_reason: str | None = None
+    last_words: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """A tool call to store. With an observation it is done at once (bad arguments, an unknown tool)."""
+
+    tool: str
+    args: Mapping[str, Any]
+    queue: str
+    call_id: str | None = None
+    observation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallView:
+    """The part of a tool call's row that decisions rest on."""
+
+    attempt: int = 1
+    failures: int = 0
+    deaths: int = 0
+    quarantined: bool = False
+    started: bool = False
+    idempotent: bool = False
+    max_attempts: int = 1
+    tool: str = ""
+
+
+# ---- events: what happened ----
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """The model asked for tools. `looping` says that this call ends a loop (same call thrice, or two in turn)."""
+
+    calls: tuple[NewCall, ...]
+    words: str
+    looping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A malformed reply; the notice tells the model what was wrong and what is allowed."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """A model call that failed for a reason that may pass. `counts` is False for waits that are nobody's failure."""
+
+    message: str
+    retry_in_s: float
+    reason: str
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A model call that will fail however often it is repeated."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """An attempt that ended without result: handed back at shutdown, put off, or its owner died."""
+
+    outcome: str
+    retry_in_s: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """A tool call has its observation, for better or worse."""
+
+    observation: str
+    outcome: str = Outcome.OK
+
+
+@dataclass(frozen=True, slots=True)
+class CallRetried:
+    """A tool attempt failed and may be tried again."""
+
+    message: str
+    retry_in_s: float
+
+
+ThinkEvent = Acted | Answered | Unreadable | ModelFailed | Rejected | GivenBack
+CallEvent = CallEnded | CallRetried | GivenBack
+
+
+# ---- decisions: what shall be written ----
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The run goes on: new values of its hot row, and the calls that begin."""
+
+    changes: Mapping[str, Any]
+    due_in_s: float = 0.0
+    calls: tuple[NewCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The run ends."""
+
+    state: RunState
+    code: str | None = None
+    message: str | None = None
+    answer: str | None = None
+    partial: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange:
+    """New values of one tool call, and what follows for its run (None: other calls of the step are still out)."""
+
+    changes: Mapping[str, Any]
+    due_in_s: float = 0.0
+    run: Move | End | None = None

@@ -1,0 +1,81 @@
+"""Every setting, read once from `STEPMILL_…` variables or an `.env`, and frozen."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """What a process needs to know about where it runs. Agents and their models are described in `worker.agents`."""
+
+    model_config = SettingsConfigDict(env_prefix="STEPMILL_", env_file=".env", extra="ignore", frozen=True)
+
+    data_dir: Path = Path(".stepmill")
+    database_url: str = ""
+    """Empty: SQLite in the data directory."""
+    redis_url: str = ""
+    """Empty: the private Redis that `stepmill up` starts."""
+    agents_file: Path | None = None
+    tool_modules: Annotated[tuple[str, ...], NoDecode] = ()
+    model: str = ""
+    """Empty: practice mode, unless the agents file names models."""
+    practice_url: str = ""
+    """Address of the practice model; set by the embedded stack."""
+    prices_file: Path | None = None
+    api_url: str = ""
+    api_key: str = ""
+    admin_key: str = ""
+
+    db_pool: int = Field(8, ge=1, le=200)
+    """Connections that one process may hold to PostgreSQL."""
+    hot_set: int = Field(0, ge=0)
+    """Runs in motion at once; 0: four for each live think slot, at least 64."""
+    interactive_reserve: int = Field(16, ge=1)
+    """Admission slots that only interactive runs may use."""
+    parked_per_batch: int = Field(100, ge=1)
+    """Parked runs of one batch and reason, at which the batch admits no more."""
+
+    beat_s: float = Field(2.0, gt=0)
+    """A worker increments its heartbeat counter this often."""
+    tick_s: float = Field(2.0, gt=0)
+    """The sweeper looks this often."""
+    dead_after_ticks: int = Field(5, ge=2)
+    """Consecutive successful ticks without a new beat until an owner is void."""
+    resend_after_s: float = Field(5.0, gt=0)
+    """A doorbell that nobody answered is rung again no sooner, and only on evidence that it was lost."""
+    drain_grace_s: float = Field(8.0, ge=0)
+    """After SIGTERM, work in flight may go on this long before it is handed back."""
+    max_stuck_threads: int = Field(4, ge=1)
+    max_question_bytes: int = Field(100_000, ge=1)
+    max_batch_bytes: int = Field(4_000_000_000, ge=1)
+
+    @field_validator("tool_modules", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def database(self) -> str:
+        """The SQLAlchemy URL in force."""
+        return self.database_url or f"sqlite:///{(self.data_dir / 'stepmill.db').absolute()}"
+
+    @property
+    def practice(self) -> bool:
+        """Whether answers come from the practice model when an agent names none."""
+        return not self.model
+
+    @property
+    def takeover_s(self) -> float:
+        """The stated time within which the work of a dead process goes on elsewhere, on a database that answers."""
+        return self.beat_s + (self.dead_after_ticks + 2) * self.tick_s
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read at the first call."""
+    return Settings()

@@ -1,0 +1,173 @@
+"""The admitter: settles what has ended and fills the free slots of the hot set, fairly. One at a time, in bulk."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, case, func, insert, literal, select, text, update
+
+from worker.core.bells import Bell
+from worker.core.fairness import DEFAULT_STEPS, split
+from worker.core.states import (
+    QUEUE_INTERACTIVE,
+    QUEUE_THINK,
+    BatchState,
+    CallState,
+    Klass,
+    Phase,
+    RunState,
+    think_queue,
+)
+from worker.store.control import bells_for
+from worker.store.order import load_order
+from worker.store.session import NOW, AnyRow, Store
+from worker.store.settling import settle_endings
+from worker.store.tables import SUMS, active, batches, configurations, runs, tool_calls, workers
+
+_LOCK = 7_315_001  # any number, as long as nobody else in this database takes it
+
+SLOTS_PER_THREAD = 4
+"""Runs in motion for each live think slot, unless settings say otherwise: enough that tools never starve thinking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What one admission did."""
+
+    bells: tuple[Bell, ...]
+    settled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The size of the hot set. `hot_set` 0 follows the live think workers."""
+
+    hot_set: int = 0
+    reserve: int = 16
+    parked_per_batch: int = 100
+
+
+def admit(store: Store, capacity: Capacity) -> Admission:
+    """One short transaction under a lock that all admitters share: settle, un-park, admit."""
+    with store.write() as tx:
+        if store.postgres:
+            tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        settled = settle_endings(tx)
+        free, reserve_free = _free_slots(tx, capacity)
+        ready = _unpark(tx, max(free, 0))
+        picked = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch)
+        return Admission((*ready, *_activate(tx, picked)), settled)
+
+
+def _free_slots(tx: Connection, capacity: Capacity) -> tuple[int, int]:
+    rows = tx.execute(select(active.c.klass, func.count()).where(active.c.parked.is_(None)).group_by(active.c.klass))
+    taken = {row[0]: row[1] for row in rows}
+    interactive = taken.get(Klass.INTERACTIVE.value, 0)
+    beyond_reserve = max(0, interactive - capacity.reserve)
+    free = _hot_set(tx, capacity) - taken.get(Klass.BATCH.value, 0) - beyond_reserve
+    return free, capacity.reserve - interactive
+
+
+def _hot_set(tx: Connection, capacity: Capacity) -> int:
+    if capacity.hot_set:
+        return capacity.hot_set
+    live = tx.execute(select(workers.c.slots, workers.c.queues).where(workers.c.state == "up"))
+    threads: int = sum(slots for slots, queues in live if think_queue(Klass.BATCH) in (queues or []))
+    return max(64, SLOTS_PER_THREAD * threads)
+
+
+def _unpark(tx: Connection, slots: int) -> list[Bell]:
+    """Runs whose reason to be parked has passed take slots ahead of new ones, and no more than there are."""
+    ready = select(active.c.run_id).where(active.c.parked == "ready").order_by(active.c.parked_at).limit(slots)
+    statement = (
+        update(active)
+        .where(active.c.run_id.in_(ready))
+        .values(parked=None, parked_at=None, sent_at=NOW, wait_reason=None)
+        .returning(active.c.run_id)
+    )
+    ids = list(tx.execute(statement).scalars())
+    if not ids:
+        return []
+    pending = (tool_calls.c.run_id.in_(ids), tool_calls.c.state == CallState.PENDING.value)
+    tx.execute(update(tool_calls).where(*pending).values(sent_at=NOW))
+    return bells_for(tx, ids)
+
+
+def _pick(tx: Connection, free: int, reserve_free: int, parked_bound: int) -> list[AnyRow]:
+    """Chooses whose runs come next and returns their rows; moves virtual times, clocks and watermarks."""
+    everything = tx.execute(select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)).all()
+    full = _at_parking_bound(tx, parked_bound)
+    eligible = [row for row in everything if _may_admit(row) and row.id not in full]
+    order = load_order(tx, everything, eligible)
+    waiting = {klass: sum(b.total - b.watermark for b in eligible if b.klass == klass) for klass in Klass}
+    n_interactive, n_batch = split(free, reserve_free, waiting[Klass.INTERACTIVE], waiting[Klass.BATCH], order.turn)
+    chosen = order.choose(Klass.INTERACTIVE, n_interactive) + order.choose(Klass.BATCH, n_batch)
+    order.save(tx, order.turn + max(0, min(free, n_interactive + n_batch)))
+    return _take(tx, chosen, {row.id: row for row in eligible})
+
+
+_BATCH_COLUMNS = (
+    batches.c.id, batches.c.owner_id, batches.c.klass, batches.c.weight, batches.c.vtime, batches.c.eligible,
+    batches.c.paused_reason, batches.c.watermark, batches.c.total, batches.c.steps_per_run, batches.c.sealed,
+)  # fmt: skip
+
+
+def _may_admit(row: AnyRow) -> bool:
+    return row.sealed and row.paused_reason is None and row.watermark < row.total
+
+
+def _at_parking_bound(tx: Connection, bound: int) -> set[str]:
+    counted = (
+        select(active.c.batch_id)
+        .where(active.c.parked.is_not(None))
+        .group_by(active.c.batch_id, active.c.parked)
+        .having(func.count() >= bound)
+    )
+    return set(tx.execute(counted).scalars())
+
+
+def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> list[AnyRow]:
+    """The next queued runs of each chosen batch, read behind its watermark."""
+    wanted: dict[str, int] = defaultdict(int)
+    for batch in chosen:
+        wanted[batch] += 1
+    taken: dict[str, list[AnyRow]] = {}
+    for batch, count in wanted.items():
+        queued = (
+            select(runs.c.id, runs.c.seq, runs.c.steps, runs.c.attempts, literal(rows[batch].klass).label("klass"))
+            .where(runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark)
+            .where(runs.c.state == RunState.QUEUED.value)
+            .order_by(runs.c.seq)
+            .limit(count)
+        )
+        taken[batch] = list(tx.execute(queued).all())
+        mark = taken[batch][-1].seq if len(taken[batch]) == count else rows[batch].total
+        tx.execute(update(batches).where(batches.c.id == batch).values(watermark=mark))
+    queues = {batch: iter(found) for batch, found in taken.items()}
+    return [run for batch in chosen if (run := next(queues[batch], None)) is not None]
+
+
+def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:
+    """Makes hot rows of queued ones. A run that is tried again goes on after its last whole step."""
+    if not picked:
+        return []
+    ids = [row.id for row in picked]
+    queued = (runs.c.id.in_(ids), runs.c.state == RunState.QUEUED.value)
+    source = select(*_HOT_FROM_COLD.values()).join(batches, batches.c.id == runs.c.batch_id)
+    source = source.join(configurations, configurations.c.hash == runs.c.config_hash).where(*queued)
+    tx.execute(insert(active).from_select(list(_HOT_FROM_COLD), source))
+    started = func.coalesce(runs.c.started_at, NOW)
+    tx.execute(update(runs).where(*queued).values(state=RunState.ACTIVE.value, started_at=started))
+    return [Bell(r.id, r.steps + 1, 0, r.attempts + 1, think_queue(r.klass)) for r in picked]
+
+
+_HOT_FROM_COLD = {
+    "run_id": runs.c.id, "batch_id": runs.c.batch_id, "owner_id": runs.c.owner_id, "klass": batches.c.klass,
+    "config_hash": runs.c.config_hash, "phase": literal(Phase.THINK.value), "step": runs.c.steps + 1,
+    "attempt": runs.c.attempts + 1, "event": runs.c.event, "paused": runs.c.paused,
+    "queue": case((batches.c.klass == Klass.INTERACTIVE.value, QUEUE_INTERACTIVE), else_=QUEUE_THINK),
+    "due_at": NOW, "sent_at": NOW, "admitted_at": NOW, "deadline_at": NOW + configurations.c.time_limit_s,
+    "charged": func.coalesce(func.nullif(batches.c.steps_per_run, 0.0), DEFAULT_STEPS),
+    **{name: runs.c[name] for name in SUMS},
+}  # fmt: skip

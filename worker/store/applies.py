@@ -1,0 +1,236 @@
+"""Applies: the guarded writes with which work ends. Each returns what followed, or None: fenced out.
+
+All filter on the lease's token, so that an apply whose commit's answer was lost can be repeated: it lands once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from worker.core.bells import Bell
+from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
+from worker.core.records import JsonObject, Usage
+from worker.core.states import QUEUE_QUARANTINE, CallState, Outcome, Phase, think_queue
+from worker.store.claims import HOT_COLUMNS, Lease, hot_of
+from worker.store.endings import end_run
+from worker.store.session import NOW, AnyRow, Store
+from worker.store.tables import active, attempts, runs, steps, tool_calls
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What a step leaves in the history."""
+
+    kind: str
+    reply: str
+    kept: str
+    thought: str
+    finish_reason: str | None
+    model: str
+    message: JsonObject | None = None
+    notice: str | None = None
+    answer: str | None = None
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """How an attempt ended and what it used. `usage` is None where the endpoint did not say or never answered."""
+
+    outcome: str
+    error: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    wasted: bool = False
+    billed: bool = field(default=False)
+    """Whether a model call left at all, so that unknown usage is counted as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What followed from an apply that landed."""
+
+    bells: tuple[Bell, ...] = ()
+    ended: bool = False
+
+
+def sums_of(spent: Spent) -> dict[str, Any]:
+    """What an attempt adds to the sums of its run."""
+    usage = spent.usage or Usage()
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    cost = spent.cost_usd or 0.0
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_usd": cost,
+        "unpriced": int(spent.billed and spent.cost_usd is None),
+        "wasted_tokens": tokens if spent.wasted else 0,
+        "wasted_cost_usd": cost if spent.wasted else 0.0,
+        "attempts": int(spent.outcome not in (Outcome.DEFERRED, Outcome.HANDED_BACK)),
+    }
+
+
+def apply_think(
+    store: Store, lease: Lease, decision: Move | End, spent: Spent, record: StepRecord | None = None
+) -> Applied | None:
+    """Ends a model call's attempt and moves its run on, or ends the run."""
+    with store.write() as tx:
+        mine = (active.c.run_id == lease.run_id, active.c.token == lease.token)
+        if isinstance(decision, End):
+            row = tx.execute(delete(active).where(*mine).returning(*active.c)).one_or_none()
+        else:
+            row = _move(tx, decision, mine, lease.token, spent)
+        if row is None:
+            tx.rollback()
+            return None
+        event = row.event + 1 if isinstance(decision, End) else row.event
+        if record is not None:
+            _write_step(tx, lease, record, spent, event)
+        _close_attempt(tx, lease, spent, event)
+        if isinstance(decision, End):
+            end_run(tx, row, decision, sums_of(spent), event, lease.step if record else lease.step - 1)
+            return Applied(ended=True)
+        return Applied(_follow(tx, row, decision, lease.step))
+
+
+def apply_call(
+    store: Store, lease: Lease, decide: Callable[[Hot, CallView], CallChange], spent: Spent
+) -> Applied | None:
+    """Ends a tool call's attempt. `decide(hot, view) -> CallChange` is asked under the lock of the hot row.
+
+    The hot row is locked first, so that of two finishers of a step's last two calls the second sees the first.
+    """
+    with store.write() as tx:
+        query = select(*active.c).where(
+            active.c.run_id == lease.run_id, active.c.step == lease.step, active.c.phase == Phase.ACT.value
+        )
+        hot = tx.execute(query.with_for_update()).one_or_none()
+        call = tx.execute(_SELECT_CALL, _call_values(lease)).one_or_none() if hot is not None else None
+        if hot is None or call is None:
+            return None
+        change = decide(hot_of(hot), view_of(call))
+        return settle_call(tx, hot, call, change, spent, lease)
+
+
+def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, spent: Spent, lease: Lease) -> Applied:
+    """Writes a call's change and its run's, inside a transaction that holds the hot row's lock."""
+    done = change.changes["state"] == CallState.DONE
+    event = hot.event + 1
+    _change_call(tx, call, change, done, event)
+    _close_attempt(tx, lease, spent, event)
+    if isinstance(change.run, End):
+        tx.execute(delete(active).where(active.c.run_id == hot.run_id))
+        end_run(tx, hot, change.run, sums_of(spent), event, hot.step)
+        return Applied(ended=True)
+    move = change.run or Move({"pending": hot.pending - 1 if done else hot.pending})
+    row = _move(tx, move, (active.c.run_id == hot.run_id,), hot.applied_token, spent)
+    if row is None:
+        raise RuntimeError(f"The hot row of {hot.run_id} vanished under its lock.")
+    if change.run is not None:
+        return Applied(_follow(tx, row, move, hot.step))
+    if done:
+        return Applied()
+    queue = QUEUE_QUARANTINE if change.changes.get("quarantined") else call.queue
+    return Applied((Bell(call.run_id, call.step, call.call, call.attempt + 1, queue, call.tool, change.due_in_s),))
+
+
+def landed(store: Store, lease: Lease) -> bool:
+    """Whether an apply under this lease has landed: for a commit whose answer was lost."""
+    with store.read() as tx:
+        ended = tx.execute(select(attempts.c.ended_at).where(attempts.c.token == lease.token)).scalar()
+        fenced = tx.execute(select(attempts.c.outcome).where(attempts.c.token == lease.token)).scalar()
+    return ended is not None and fenced not in (Outcome.FENCED, Outcome.LOST)
+
+
+def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
+    """All that a fenced-out attempt may write: its own usage, which counts as waste."""
+    usage, sums = spent.usage or Usage(), sums_of(spent)
+    wasted = {"wasted_tokens": sums["wasted_tokens"], "wasted_cost_usd": sums["wasted_cost_usd"]}
+    with store.write() as tx:
+        for table, key in ((active, active.c.run_id), (runs, runs.c.id)):
+            added = {name: table.c[name] + amount for name, amount in wasted.items()}
+            if any(wasted.values()) and tx.execute(update(table).where(key == lease.run_id).values(added)).rowcount:
+                break
+        values = {**asdict(usage), "cost_usd": spent.cost_usd, "wasted": True, "outcome": Outcome.FENCED.value}
+        tx.execute(update(attempts).where(attempts.c.token == lease.token).values(ended_at=NOW, **values))
+
+
+def view_of(call: AnyRow) -> CallView:
+    """The decision's view of a tool call's row; idempotence and limits are the tool's, and the caller adds them."""
+    started = call.started_at is not None
+    return CallView(call.attempt, call.failures, call.deaths, call.quarantined, started, tool=call.tool)
+
+
+def _call_values(lease: Lease) -> dict[str, Any]:
+    return {"run": lease.run_id, "at": lease.step, "nth": lease.call, "mine": lease.token}
+
+
+_SELECT_CALL = select(*tool_calls.c).where(
+    tool_calls.c.run_id == bindparam("run"),
+    tool_calls.c.step == bindparam("at"),
+    tool_calls.c.call == bindparam("nth"),
+    tool_calls.c.token == bindparam("mine"),
+)
+
+
+def _move(tx: Connection, move: Move, where: tuple[Any, ...], token: str | None, spent: Spent) -> AnyRow | None:
+    changes: dict[str, Any] = dict(move.changes)
+    if "phase" in changes:
+        due = NOW + move.due_in_s if move.due_in_s else NOW
+        changes |= {"due_at": due, "sent_at": due, "token": None, "worker_id": None, "lease_until": None}
+    added = {name: active.c[name] + amount for name, amount in sums_of(spent).items() if amount}
+    statement = update(active).where(*where).values(**changes, **added, applied_token=token, event=active.c.event + 1)
+    return tx.execute(statement.returning(*HOT_COLUMNS, active.c.run_id, active.c.klass, active.c.event)).one_or_none()
+
+
+def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, ...]:
+    """Stores the calls that begin, and says which doorbells to ring."""
+    if move.calls:
+        tx.execute(insert(tool_calls).values([_new_call(row, step, n, call) for n, call in enumerate(move.calls, 1)]))
+    if row.phase == Phase.ACT:
+        todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None]
+        return tuple(Bell(row.run_id, step, n, 1, call.queue, call.tool) for n, call in todo)
+    queue = think_queue(row.klass, row.quarantined)
+    return (Bell(row.run_id, row.step, 0, row.attempt, queue, due_in_s=move.due_in_s),)
+
+
+def _new_call(row: AnyRow, step: int, number: int, call: NewCall) -> dict[str, Any]:
+    done = call.observation is not None
+    return {
+        "run_id": row.run_id, "step": step, "call": number, "tool": call.tool, "args": dict(call.args),
+        "queue": call.queue, "call_id": call.call_id, "observation": call.observation, "event": row.event,
+        "state": CallState.DONE.value if done else CallState.PENDING.value,
+        "outcome": Outcome.ERROR.value if done else None, "due_at": NOW, "sent_at": NOW,
+    }  # fmt: skip
+
+
+def _change_call(tx: Connection, call: AnyRow, change: CallChange, done: bool, event: int) -> None:
+    due = NOW + change.due_in_s
+    times = {"finished_at": NOW, "event": event} if done else {"due_at": due, "sent_at": due}
+    key = (tool_calls.c.run_id == call.run_id, tool_calls.c.step == call.step, tool_calls.c.call == call.call)
+    values: Mapping[str, Any] = {**change.changes, **times, "token": None, "worker_id": None, "lease_until": None}
+    if done:
+        # The token stays on what the attempt wrote, for a commit whose answer is lost.
+        values = {name: value for name, value in values.items() if name != "token"}
+    if change.changes.get("quarantined"):
+        values = {**values, "queue": QUEUE_QUARANTINE}
+    tx.execute(update(tool_calls).where(*key).values(values))
+
+
+def _write_step(tx: Connection, lease: Lease, record: StepRecord, spent: Spent, event: int) -> None:
+    usage = asdict(spent.usage or Usage())
+    row = {**asdict(record), **usage, "cost_usd": spent.cost_usd, "token": lease.token, "event": event}
+    if row["kept"] == row["reply"]:
+        row["kept"] = None
+    tx.execute(insert(steps).values(run_id=lease.run_id, step=lease.step, created_at=NOW, **row))
+
+
+def _close_attempt(tx: Connection, lease: Lease, spent: Spent, event: int) -> None:
+    values = {**asdict(spent.usage or Usage()), "cost_usd": spent.cost_usd, "error": spent.error}
+    values |= {"outcome": spent.outcome, "wasted": spent.wasted, "event": event}
+    tx.execute(update(attempts).where(attempts.c.token == lease.token).values(ended_at=NOW, **values))

@@ -1,0 +1,230 @@
+"""Claims: the guarded writes with which work begins. Each returns the work, or None: not yours, stop.
+
+Lock order, here and everywhere: the run's hot row, then its tool calls, then attempts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, exists, insert, null, or_, select, update
+from sqlalchemy.sql import ColumnElement
+
+from worker.core.moves import CallView, Hot
+from worker.core.states import BatchState, CallState, Phase, WorkerState
+from worker.store.session import NOW, AnyRow, Store
+from worker.store.tables import active, attempts, batches, tool_calls, workers
+
+EARLY_S = 0.05
+"""A doorbell may ring this much before its due time: timers and clocks are not that exact."""
+
+HOT_COLUMNS = (
+    active.c.phase, active.c.step, active.c.attempt, active.c.failures, active.c.deaths, active.c.quarantined,
+    active.c.pending, active.c.malformed, active.c.final_reason, active.c.last_words,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to do one piece of work and to write its result. `call` is 0 for a model call."""
+
+    token: str
+    run_id: str
+    step: int
+    call: int
+    attempt: int
+    worker_id: str
+    deadline_s: float
+    """Seconds from the claim after which the attempt is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkWork:
+    """A claimed model call."""
+
+    lease: Lease
+    hot: Hot
+    batch_id: str
+    klass: str
+    config_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallWork:
+    """A claimed tool call."""
+
+    lease: Lease
+    tool: str
+    args: dict[str, Any]
+    batch_id: str
+    config_hash: str
+    view: CallView
+
+
+def hot_of(row: AnyRow) -> Hot:
+    """The decision's view of a hot row that was selected with `HOT_COLUMNS`."""
+    return Hot(**{column.name: getattr(row, column.name) for column in HOT_COLUMNS})
+
+
+def claim_think(store: Store, lease: Lease) -> ThinkWork | None:
+    """Begins a model call if step and attempt still stand, it is due, and neither run nor batch is paused or ended.
+
+    Safe to repeat with the same token: a claim whose commit's answer was lost is found again by `reclaimed`.
+    """
+    with store.write() as tx:
+        row = tx.execute(_CLAIM_THINK, _claim_values(lease)).one_or_none()
+        if row is None or not _write_attempt(tx, lease, row.batch_id, row.queue):
+            tx.rollback()
+            return None
+        return ThinkWork(lease, hot_of(row), row.batch_id, row.klass, row.config_hash)
+
+
+def claim_call(store: Store, lease: Lease) -> CallWork | None:
+    """Begins a tool call under the same conditions. The hot row is locked first, so no cancel slips between."""
+    with store.write() as tx:
+        run = tx.execute(_LOCK_ACTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
+        row = tx.execute(_CLAIM_CALL, _claim_values(lease)).one_or_none() if run else None
+        if run is None or row is None or not _write_attempt(tx, lease, run.batch_id, row.queue):
+            tx.rollback()
+            return None
+        view = CallView(row.attempt, row.failures, row.deaths, row.quarantined, tool=row.tool)
+        return CallWork(lease, row.tool, row.args or {}, run.batch_id, run.config_hash, view)
+
+
+def start_call(store: Store, lease: Lease) -> bool:
+    """The second fenced commit of a call that must not be repeated, just before its effect.
+
+    False: the lease is gone or past its deadline, or the run has ended; the effect must not happen.
+    """
+    with store.write() as tx:
+        run = tx.execute(_LOCK_ACTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
+        if run is None:
+            return False
+        started = tx.execute(
+            update(tool_calls)
+            .where(*_call_key(lease), tool_calls.c.token == lease.token, tool_calls.c.lease_until > NOW)
+            .values(started_at=NOW)
+        )
+        if started.rowcount != 1:
+            return False
+        tx.execute(update(attempts).where(attempts.c.token == lease.token).values(started_at=NOW))
+        return True
+
+
+def reclaimed(store: Store, lease: Lease) -> bool:
+    """Whether a claim with this token has landed: for a commit whose answer was lost."""
+    table = tool_calls if lease.call else active
+    with store.read() as tx:
+        return bool(tx.execute(select(table.c.token).where(table.c.token == lease.token, *_key(lease))).first())
+
+
+def started(store: Store, lease: Lease) -> bool:
+    """Whether `start_call` has landed: for a commit whose answer was lost."""
+    query = select(tool_calls.c.started_at).where(*_call_key(lease), tool_calls.c.token == lease.token)
+    with store.read() as tx:
+        return tx.execute(query).scalar() is not None
+
+
+def _key(lease: Lease) -> tuple[ColumnElement[bool], ...]:
+    return _call_key(lease) if lease.call else (active.c.run_id == lease.run_id,)
+
+
+def _call_key(lease: Lease) -> tuple[ColumnElement[bool], ...]:
+    return (
+        tool_calls.c.run_id == lease.run_id,
+        tool_calls.c.step == lease.step,
+        tool_calls.c.call == lease.call,
+    )
+
+
+def _claim_values(lease: Lease) -> dict[str, Any]:
+    return {
+        "run": lease.run_id, "at": lease.step, "nth": lease.call, "try": lease.attempt, "new_token": lease.token,
+        "worker": lease.worker_id, "lease_s": lease.deadline_s,
+    }  # fmt: skip
+
+
+_CLAIM_THINK = (
+    update(active)
+    .where(
+        active.c.run_id == bindparam("run"),
+        active.c.step == bindparam("at"),
+        active.c.attempt == bindparam("try"),
+        active.c.phase.in_([Phase.THINK.value, Phase.WAIT.value]),
+        active.c.token.is_(None),
+        active.c.due_at <= NOW + EARLY_S,
+        active.c.paused.is_(False),
+        active.c.parked.is_(None),
+        or_(active.c.deadline_at.is_(None), active.c.deadline_at > NOW),
+    )
+    .values(
+        phase=Phase.THINK.value,
+        token=bindparam("new_token"),
+        worker_id=bindparam("worker"),
+        lease_until=NOW + bindparam("lease_s"),
+        claimed_sent_at=active.c.sent_at,
+        wait_reason=null(),
+    )
+    .returning(*HOT_COLUMNS, active.c.batch_id, active.c.klass, active.c.config_hash, active.c.queue)
+)
+
+_LOCK_ACTING = (
+    select(active.c.batch_id, active.c.config_hash)
+    .where(
+        active.c.run_id == bindparam("run"),
+        active.c.step == bindparam("at"),
+        active.c.phase == Phase.ACT.value,
+        active.c.paused.is_(False),
+    )
+    .with_for_update()
+)
+
+_CLAIM_CALL = (
+    update(tool_calls)
+    .where(
+        tool_calls.c.run_id == bindparam("run"),
+        tool_calls.c.step == bindparam("at"),
+        tool_calls.c.call == bindparam("nth"),
+        tool_calls.c.attempt == bindparam("try"),
+        tool_calls.c.state == CallState.PENDING.value,
+        tool_calls.c.due_at <= NOW + EARLY_S,
+    )
+    .values(
+        state=CallState.RUNNING.value,
+        token=bindparam("new_token"),
+        worker_id=bindparam("worker"),
+        lease_until=NOW + bindparam("lease_s"),
+        claimed_sent_at=tool_calls.c.sent_at,
+        wait_reason=null(),
+    )
+    .returning(
+        tool_calls.c.tool, tool_calls.c.args, tool_calls.c.attempt, tool_calls.c.failures,
+        tool_calls.c.deaths, tool_calls.c.quarantined, tool_calls.c.queue,
+    )
+)  # fmt: skip
+
+# The owner must be beating and the batch open and unpaused. This statement runs after the hot row is locked, so it
+# sees every pause and every voided worker that was acknowledged before.
+_WRITE_ATTEMPT = (
+    insert(attempts).from_select(
+    ["token", "run_id", "step", "call", "attempt", "worker_id", "queue", "claimed_at", "deadline_at"],
+    select(
+        bindparam("new_token"), bindparam("run"), bindparam("at"), bindparam("nth"), bindparam("try"),
+        workers.c.id, bindparam("on_queue"), NOW, NOW + bindparam("lease_s"),
+    ).where(
+        workers.c.id == bindparam("worker"),
+        workers.c.state == WorkerState.UP.value,
+        exists().where(
+            batches.c.id == bindparam("batch"),
+            batches.c.state == BatchState.OPEN.value,
+            batches.c.paused_reason.is_(None),
+        ),
+    ),
+).returning(attempts.c.token)
+)  # fmt: skip
+
+
+def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str) -> bool:
+    values = {**_claim_values(lease), "batch": batch_id, "on_queue": queue}
+    return tx.execute(_WRITE_ATTEMPT, values).first() is not None

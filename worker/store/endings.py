@@ -1,0 +1,35 @@
+"""How a run ends: its cold row is filled from its hot one, and the admitter finds its ending to settle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, insert, update
+
+from worker.core.moves import End
+from worker.store.session import NOW, AnyRow
+from worker.store.tables import SUMS, endings, runs
+
+
+def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], event: int, steps: int) -> None:
+    """Writes the end of a run whose hot row this transaction has deleted.
+
+    Counters of batch and owner are not touched here: they would make every ending wait for the same row. The ending is
+    left in `endings`, and the admitter settles many at once.
+    """
+    sums = {name: getattr(hot, name) + added.get(name, 0) for name in SUMS}
+    tx.execute(
+        update(runs)
+        .where(runs.c.id == hot.run_id)
+        .values(
+            state=end.state.value, error_code=end.code, error_message=end.message, answer=end.answer,
+            partial_answer=end.partial, steps=steps, event=event, finished_at=NOW, **sums,
+        )
+    )  # fmt: skip
+    tx.execute(
+        insert(endings).values(
+            run_id=hot.run_id, batch_id=hot.batch_id, owner_id=hot.owner_id, state=end.state.value,
+            error_code=end.code, steps=steps, charged=hot.charged, ended_at=NOW, **sums,
+        )
+    )  # fmt: skip

@@ -1,0 +1,44 @@
+"""Brings a database to this version's schema, and says whether it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
+
+from worker.store.session import Store, open_store
+
+_LOCK = 7_315_002
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return config
+
+
+def upgrade(url: str) -> None:
+    """Migrates to the newest schema. Safe to run from several processes at once, and to repeat."""
+    if url.startswith("sqlite:///"):
+        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    store = open_store(url)
+    try:
+        with store.write() as tx:
+            if store.postgres:
+                tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+            config = _config()
+            config.attributes["connection"] = tx
+            command.upgrade(config, "head")
+    finally:
+        store.dispose()
+
+
+def revisions(store: Store) -> tuple[str | None, str | None]:
+    """The revision of the database (None: empty) and the one that this version needs."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    with store.read() as tx:
+        return MigrationContext.configure(tx).get_current_revision(), head

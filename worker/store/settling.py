@@ -1,0 +1,97 @@
+"""Settling: endings become counters of their batch, corrections of virtual times, and the batch's own end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, case, delete, select, update
+
+from worker.core.fairness import estimate, settle
+from worker.core.states import BatchState, RunState
+from worker.store.session import NOW, AnyRow
+from worker.store.tables import SUMS, batches, endings, owners
+
+AT_ONCE = 2_000
+"""Endings settled in one transaction, so that it stays short."""
+
+
+def settle_endings(tx: Connection) -> int:
+    """Settles what has ended since; returns how many. Needs the admitters' lock."""
+    some = select(endings.c.run_id).limit(AT_ONCE)
+    gone = tx.execute(delete(endings).where(endings.c.run_id.in_(some)).returning(*endings.c)).all()
+    if not gone:
+        return 0
+    by_batch: dict[str, list[AnyRow]] = defaultdict(list)
+    for row in gone:
+        by_batch[row.batch_id].append(row)
+    query = select(batches.c.id, batches.c.weight, batches.c.steps_per_run, batches.c.owner_id)
+    known = tx.execute(query.where(batches.c.id.in_(list(by_batch)))).all()
+    tx.execute(_COUNT, [_sums(row, by_batch[row.id]) for row in sorted(known, key=lambda r: r.id)])
+    _charge_owners(tx, gone)
+    pause_where_too_many_failed(tx, list(by_batch))
+    close_finished(tx, list(by_batch))
+    return len(gone)
+
+
+def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
+    states = [row.state for row in ended]
+    steps, charged = sum(row.steps for row in ended), sum(row.charged for row in ended)
+    return {
+        "key": batch.id,
+        "expected": estimate(batch.steps_per_run, len(ended), max(steps / len(ended), 1.0)),
+        "owed": settle(charged, steps, batch.weight),
+        "d_steps": steps,
+        **{f"d_{s.value}": states.count(s.value) for s in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)},
+        **{f"d_{name}": sum(getattr(row, name) for row in ended) for name in SUMS},
+    }
+
+
+_COUNTERS = ("steps", "succeeded", "failed", "cancelled", *SUMS)
+_COUNT = (
+    update(batches)
+    .where(batches.c.id == bindparam("key"))
+    .values(
+        vtime=batches.c.vtime + bindparam("owed"),
+        steps_per_run=bindparam("expected"),
+        **{name: batches.c[name] + bindparam(f"d_{name}") for name in _COUNTERS},
+    )
+)
+
+
+def _charge_owners(tx: Connection, ended: Sequence[AnyRow]) -> None:
+    owed: dict[str, float] = defaultdict(float)
+    for row in ended:
+        owed[row.owner_id] += row.steps - row.charged
+    statement = (
+        update(owners)
+        .where(owners.c.id == bindparam("key"))
+        .values(vtime=owners.c.vtime + bindparam("owed") / owners.c.weight)
+    )
+    tx.execute(statement, [{"key": owner, "owed": steps} for owner, steps in sorted(owed.items())])
+
+
+def pause_where_too_many_failed(tx: Connection, ids: list[str]) -> None:
+    """`--max-failures`: pauses a batch once more runs failed than its submitter allowed."""
+    ended = batches.c.succeeded + batches.c.failed + batches.c.cancelled
+    percent_of = case((batches.c.total > 20, batches.c.total), else_=20)
+    too_many = (batches.c.failed > batches.c.max_failures) | (
+        batches.c.failed * 100.0 > batches.c.max_failures_percent * percent_of
+    )
+    tx.execute(
+        update(batches)
+        .where(batches.c.id.in_(ids), batches.c.paused_reason.is_(None), ended < batches.c.total, too_many)
+        .values(paused_reason="failures", paused_by="stepmill")
+    )
+
+
+def close_finished(tx: Connection, ids: list[str]) -> None:
+    """Ends the batches all of whose runs have ended."""
+    ended = batches.c.succeeded + batches.c.failed + batches.c.cancelled
+    state = case((batches.c.state == BatchState.OPEN.value, BatchState.DONE.value), else_=batches.c.state)
+    tx.execute(
+        update(batches)
+        .where(batches.c.id.in_(ids), batches.c.sealed, ended >= batches.c.total, batches.c.finished_at.is_(None))
+        .values(state=state, finished_at=NOW)
+    )

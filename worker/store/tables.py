@@ -1,0 +1,181 @@
+"""The tables. Moments are seconds since 1970 as the database's clock counts them; money is US dollars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _id(name: str = "id") -> Column[str]:
+    return Column(name, Text, primary_key=True)
+
+
+def _words(name: str, default: str | None = None) -> Column[str]:
+    if default is None:
+        return Column(name, Text, nullable=True)
+    return Column(name, Text, nullable=False, server_default=default)
+
+
+def _count(name: str, default: int = 0) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, server_default=text(str(default)))
+
+
+def _number(name: str, default: float | None = None) -> Column[float]:
+    if default is None:
+        return Column(name, Double, nullable=True)
+    return Column(name, Double, nullable=False, server_default=text(str(default)))
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, server_default=false())
+
+
+def _json(name: str) -> Column[Any]:
+    return Column(name, JSON(none_as_null=True), nullable=True)
+
+
+def _sums() -> tuple[Column[Any], ...]:
+    """What model calls used, what of it was wasted; `unpriced` counts calls of unknown cost."""
+    return (
+        _count("prompt_tokens"),
+        _count("cached_tokens"),
+        _count("completion_tokens"),
+        _number("cost_usd", 0.0),
+        _count("unpriced"),
+        _count("wasted_tokens"),
+        _number("wasted_cost_usd", 0.0),
+        _count("attempts"),
+    )
+
+
+SUMS = tuple(column.name for column in _sums())
+
+_HOT: dict[str, Any] = {"postgresql_with": {"fillfactor": 70}}
+
+owners = Table(
+    "owners", metadata, _id(), _words("name", ""), _words("key_hash"), _number("weight", 1.0),
+    _number("vtime", 0.0), _number("clock", 0.0), _flag("eligible"), _number("created_at", 0.0),
+)  # fmt: skip
+
+# One row: the clock of the owners' level, and how many shared slots both classes have competed for.
+admission = Table("admission", metadata, Column("id", Integer, primary_key=True), _number("clock", 0.0), _count("turn"))
+
+configurations = Table(
+    "configurations", metadata, _id("hash"), Column("body", JSON, nullable=False), _number("time_limit_s")
+)  # fmt: skip
+
+batches = Table(
+    "batches", metadata, _id(), Column("owner_id", Text, ForeignKey("owners.id"), nullable=False),
+    _words("name", ""), _words("klass", "batch"), _number("weight", 1.0), _number("vtime", 0.0),
+    _words("state", "open"), _words("paused_reason"), _words("paused_by"), _words("submission_key"),
+    _flag("sealed"), _count("total"), _count("succeeded"), _count("failed"), _count("cancelled"),
+    _count("steps"), *_sums(), _count("watermark"), _number("steps_per_run", 0.0), _flag("eligible"),
+    Column("max_failures", Integer), _number("max_failures_percent"), _json("options"),
+    _number("created_at", 0.0), _number("finished_at"), _number("cancel_asked_at"),
+    UniqueConstraint("owner_id", "submission_key"),
+    Index(None, "created_at"),
+    Index("ix_batches_open", "id", postgresql_where=text("state = 'open'"), sqlite_where=text("state = 'open'")),
+)  # fmt: skip
+
+runs = Table(
+    "runs", metadata, _id(), Column("batch_id", Text, ForeignKey("batches.id"), nullable=False),
+    Column("owner_id", Text, nullable=False), Column("seq", BigInteger, nullable=False),
+    _words("custom_id"), _words("question", ""), Column("config_hash", Text, nullable=False),
+    _json("metadata"), _words("expected"), _words("state", "queued"), _flag("paused"), _words("error_code"),
+    _words("error_message"), _words("answer"), _words("partial_answer"), _count("steps"), *_sums(),
+    _count("event"), _number("created_at", 0.0), _number("started_at"), _number("finished_at"),
+    _number("stop_asked_at"), _number("stopped_at"),
+    UniqueConstraint("batch_id", "seq"),
+    UniqueConstraint("batch_id", "custom_id"),
+)  # fmt: skip
+
+active = Table(
+    "active", metadata, _id("run_id"), _words("batch_id", ""), _words("owner_id", ""), _words("klass", "batch"),
+    _words("config_hash", ""), _words("phase", "think"), _count("step", 1), _count("attempt", 1), _count("failures"),
+    _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
+    _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
+    _words("applied_token"), _count("pending"), _count("event"), _count("malformed"), _words("last_words"),
+    _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
+    _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("reserved_usd", 0.0),
+    **_HOT,
+)  # fmt: skip
+
+steps = Table(
+    "steps", metadata, _id("run_id"), Column("step", Integer, primary_key=True), _words("kind", ""),
+    _words("reply"), _words("kept"), _json("message"), _words("thought"), _words("notice"), _words("answer"),
+    _words("finish_reason"), _words("model"), _count("prompt_tokens"), _count("cached_tokens"),
+    _count("completion_tokens"), _number("cost_usd"), _number("latency_s"), _words("token"), _count("event"),
+    _number("created_at", 0.0),
+)  # fmt: skip
+
+tool_calls = Table(
+    "tool_calls", metadata, _id("run_id"), Column("step", Integer, primary_key=True),
+    Column("call", Integer, primary_key=True), _words("tool", ""), _json("args"), _words("call_id"),
+    _words("state", "pending"), _words("outcome"), _words("observation"), _words("queue", ""),
+    _count("attempt", 1), _count("failures"), _count("deaths"), _flag("quarantined"), _number("due_at", 0.0),
+    _words("wait_reason"), _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"),
+    _number("lease_until"), _number("started_at"), _number("finished_at"), _count("event"), **_HOT,
+)  # fmt: skip
+
+attempts = Table(
+    "attempts", metadata, _id("token"), Column("run_id", Text, nullable=False), _count("step"), _count("call"),
+    _count("attempt"), _words("worker_id"), _words("queue"), _number("claimed_at", 0.0), _number("deadline_at"),
+    _number("started_at"), _number("ended_at"), _words("outcome"), _words("error"), _count("prompt_tokens"),
+    _count("cached_tokens"), _count("completion_tokens"), _number("cost_usd"), _number("reserved_usd"),
+    _flag("wasted"), _count("event"),
+    Index(None, "run_id"),
+    **_HOT,
+)  # fmt: skip
+
+endings = Table(
+    "endings", metadata, _id("run_id"), _words("batch_id", ""), _words("owner_id", ""), _words("state", ""),
+    _words("error_code"), _count("steps"), _number("charged", 1.0), *_sums(), _number("ended_at", 0.0),
+)  # fmt: skip
+
+workers = Table(
+    "workers", metadata, _id(), _words("name", ""), _words("host", ""), _count("pid"), _json("queues"),
+    _words("pool", ""), _count("slots", 1), _json("tools"), _count("beat"), _words("state", "up"),
+    _number("started_at", 0.0), _number("beat_at", 0.0), _number("ended_at"), _count("stuck"), **_HOT,
+)  # fmt: skip
+
+endpoints = Table(
+    "endpoints", metadata, _id(), _words("base_url", ""), _words("model", ""), _words("paused_reason"),
+    _words("paused_by"), _number("paused_until"), _number("probe_at"), _count("probes"), _number("changed_at", 0.0),
+)  # fmt: skip
+
+artifacts = Table(
+    "artifacts", metadata, _id(), Column("run_id", Text, nullable=False), _count("step"), _count("call"),
+    _words("name", ""), _words("media_type", ""), _count("size"), Column("sha256", Text), Column("data", LargeBinary),
+    _words("path"), _number("created_at", 0.0), Index(None, "run_id"),
+)  # fmt: skip
+
+notes = Table(
+    "notes", metadata, Column("scope", Text, primary_key=True), Column("name", Text, primary_key=True),
+    _words("body", ""), _number("changed_at", 0.0),
+)  # fmt: skip
