@@ -16,7 +16,7 @@ import orjson
 from worker.core.errors import CallEnded, ConnectionLost, ModelTimeout, Stopped, Unreachable, UserError, WrongKey
 from worker.core.records import JsonObject, Reply, Usage
 from worker.llm.classify import FREE, from_status
-from worker.llm.endpoint import EndpointSettings, ModelRequest
+from worker.llm.endpoint import EndpointSettings, ModelRequest, check_base_url
 from worker.llm.errorbody import scrub
 from worker.llm.keys import KeySource
 from worker.llm.quirks import OUTPUT_LIMITS, Quirks
@@ -70,11 +70,12 @@ class ModelClient:
         self._key = api_key if callable(api_key) else lambda: api_key
         self._quirks = quirks or Quirks()
         try:
-            self._http = http or new_http_client(max_connections)
-            # The key goes into each request instead, so that a new one needs no new client.
-            self._openai = openai.OpenAI(api_key="-", base_url=self.base_url, max_retries=0, http_client=self._http)
-        except (httpx2.InvalidURL, ValueError) as exc:
-            raise UserError(f"the model's base URL {base_url!r} cannot be used: {exc}") from exc
+            check_base_url(base_url)
+        except ValueError as exc:
+            raise UserError(str(exc), "Correct OPENAI_BASE_URL, or base_url in the agents file.") from exc
+        self._http = http or new_http_client(max_connections)
+        # The key goes into each request instead, so that a new one needs no new client.
+        self._openai = openai.OpenAI(api_key="-", base_url=self.base_url, max_retries=0, http_client=self._http)
 
     def __repr__(self) -> str:
         return f"ModelClient({self.base_url!r})"

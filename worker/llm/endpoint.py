@@ -6,10 +6,22 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from worker.core.records import JsonObject, Message
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+
+def check_base_url(base_url: str) -> None:
+    """ValueError, worded for a person, unless a client could send to it."""
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(f"the base URL {base_url!r} cannot be used: write it like http://host:8000/v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,7 @@ class EndpointSettings:
     def __post_init__(self) -> None:
         if not self.model.strip():
             raise ValueError("model is empty: name the model to ask")
-        if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url {self.base_url!r} must begin with http:// or https://")
+        check_base_url(self.base_url)
         if self.call_time_limit_s <= 0:
             raise ValueError(f"call_time_limit_s is {self.call_time_limit_s}: it must be above 0")
         if self.max_output_tokens < 1:
