@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -86,7 +86,7 @@ def _script(value: Any) -> tuple[str | Mapping[str, Any], ...]:
     return tuple(value)
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Any], Any]] = {
     "latency": str,
     "models": tuple,
     "refused_fields": tuple,

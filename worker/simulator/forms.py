@@ -14,7 +14,7 @@ CODE_PARAMS = ("code", "program", "source")
 def write(intent: Intent, form: str, tools: Mapping[str, ToolSpec]) -> str:
     """The reply's text. For `native` it is the text beside the calls; the calls come from `native_calls`."""
     if isinstance(intent, Say):
-        return _WRITE_ANSWER[form](intent)
+        return _written_answer(intent, form)
     if form == "native":
         return intent.thought
     call = intent.calls[0]
@@ -89,12 +89,13 @@ _WRITE_ACTION = {
     "json": _json_action,
     "plain": _plain_action,
 }
-_WRITE_ANSWER = {
-    "react_json": lambda say: f"Thought: {say.thought}\nAnswer: {say.answer}",
-    "react_text": lambda say: f"Thought: {say.thought}\nFinal Answer: {say.answer}",
-    "react_brackets": lambda say: f"Thought: {say.thought}\nFinal Answer: {say.answer}",
-    "react_call": lambda say: f"Thought: {say.thought}\nAction: Finish[{say.answer}]",
-    "json": lambda say: _json({"type": "answer", "content": say.answer}),
-    "native": lambda say: say.answer,
-    "plain": lambda say: say.answer,
-}
+_ANSWER_LABEL = {"react_json": "Answer: ", "react_text": "Final Answer: ", "react_brackets": "Final Answer: "}
+
+
+def _written_answer(say: Say, form: str) -> str:
+    if form == "json":
+        return _json({"type": "answer", "content": say.answer})
+    if form == "react_call":
+        return f"Thought: {say.thought}\nAction: Finish[{say.answer}]"
+    label = _ANSWER_LABEL.get(form)
+    return say.answer if label is None else f"Thought: {say.thought}\n{label}{say.answer}"

@@ -1,4 +1,4 @@
-"""Rate limits as a provider enforces them, and the most that was ever seen in a window, as proof for a limiter's test."""
+"""Rate limits as a provider enforces them, and the most ever seen in a window, as proof for a limiter's test."""
 
 from __future__ import annotations
 

@@ -16,20 +16,22 @@ _UNREADABLE = re.compile(
 )
 _LAST_CALL = re.compile(r"answer now|last step|final step", re.IGNORECASE)
 _FAILED = re.compile(
-    r"^\W*(?:\w+\s+){0,3}(?:error|failed|failure|unavailable|not found|cannot|could not|timed out|time-?out|unknown outcome)\b"
-    r"|\boutcome is unknown\b|^\W*(?:there is )?(?:no|unknown) (?:tool|city|such)\b|\bfailed:"
-    r"|^\W*\w*(?:Error|Exception)\b",
+    r"^\W*(?:\w+\s+){0,3}(?:error|failed|failure|unavailable|not found|cannot|could not|timed out|time-?out)\b"
+    r"|\boutcome (?:is|of \S+ is) unknown\b|^\W*(?:there is )?(?:no|unknown) (?:tool|city|such)\b|\bfailed:"
+    r"|^\W*\w*(?:Error|Exception)\b|\bis not in the demo table\b|^\w+ was stopped:"
+    r"|^\w+: (?:the arguments must|plain text cannot)|^\w+: `[\w.]+` ?(?:is missing|is not an argument|should|:)",
     re.IGNORECASE,
 )
 _HEAD_CHARS = 200
+_QUESTION_CHARS = 4000
 
 
 def read(body: Mapping[str, Any]) -> Conversation:
-    """The conversation of a chat completions request. Never raises on odd content; the server checks the outer shape."""
+    """The conversation of a chat completions request. Never raises: odd content is read as far as it goes."""
     messages = [m for m in body.get("messages", ()) if isinstance(m, dict)]
     prompt = "\n".join(_text(m) for m in messages if m.get("role") in ("system", "developer"))
     start = _question_at(messages)
-    question = _text(messages[start]) if start is not None else ""
+    question = _text(messages[start])[:_QUESTION_CHARS] if start is not None else ""
     if not prompt:
         prompt, question = _split_prompt(question)
     since = messages[start + 1 :] if start is not None else []

@@ -84,7 +84,10 @@ def serve(config: Config | None = None, host: str = "127.0.0.1", port: int = 0) 
 
 
 def run_forever(config: Config, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serves until SIGTERM, or KeyboardInterrupt. `announce` is told the address once it listens. OSError where the port is in use."""
+    """Serves until SIGTERM, or KeyboardInterrupt; OSError where the port is in use.
+
+    `announce` is told the address once it listens.
+    """
 
     async def live() -> None:
         server = Server(config)

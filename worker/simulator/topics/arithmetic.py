@@ -1,33 +1,50 @@
-"""Arithmetic: finds the expression in the words and has the calculator work it out, step by step where it is chained."""
+"""Arithmetic: finds the expression in the words and has the calculator work it out, step by step where chained."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from worker.simulator.records import Call, Observation, Plan
-from worker.simulator.topics.asking import Question, ask
+from worker.simulator.topics.asking import Asking, Question, ask
 from worker.simulator.topics.expressions import NUMBER as _N
 from worker.simulator.topics.expressions import expression_in, normalised
+from worker.simulator.topics.words import any_of, joined
 
 _THEN = re.compile(
-    r"[,;]?\s*\b(?:and then|then|after that|afterwards|luego|después|dann|danach|anschließend|puis|ensuite|poi|dopo|depois|затем|потом)\b"
-    r"|[，,、]?(?:然后|再|接着|次に|それから|その後|그런 다음|그리고)",
+    r"[,;]?\s*\b"
+    + joined(
+        "and then|then|after that|afterwards",
+        "y luego|luego|y después|después",
+        "und dann|dann|danach|anschließend",
+        "et puis|puis|ensuite|e poi|poi|dopo|e depois|depois",
+        "а затем|затем|потом",
+    )
+    + r"\b|[，,、]?"
+    + joined("然后|再|接着|次に|それから|その後|그런 다음|그리고"),
     re.IGNORECASE,
 )
-_OPERATIONS: tuple[tuple[str, str], ...] = (
+_OPERATIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "/",
-        rf"(?:divi\w*|deel\w*|teil\w*|geteilt|раздели\w*).*?({_N})|durch\s*({_N})|除以\s*({_N})|({_N})\s*(?:で割|로 나)",
+        any_of(
+            rf"(?:divi\w*|teil\w*|geteilt|раздели\w*|over).*?({_N})",
+            rf"durch\s*({_N})|除以\s*({_N})|({_N})\s*(?:で割|로 나)",
+        ),
     ),
-    ("*", rf"(?:multipl\w*|times|умнож\w*)\D*?({_N})|乘以?\s*({_N})|({_N})\s*(?:を掛け|をかけ|倍|를 곱|을 곱)"),
+    ("*", any_of(rf"(?:multipl\w*|times|умнож\w*)\D*?({_N})|乘以?\s*({_N})|({_N})\s*(?:を掛け|をかけ|倍|를 곱|을 곱)")),
     (
         "-",
-        rf"(?:subtract\w*|minus|rest\w*|subtra\w*|soustra\w*|retire\w*|zieh\w*|sottra\w*|вычт\w*|less)\D*?({_N})|减去?\s*({_N})|({_N})\s*(?:を引|를 빼|을 빼)",
+        any_of(
+            rf"(?:subtract\w*|minus|less|take away|rest\w*|subtra\w*|soustra\w*|retire\w*|zieh\w*)\D*?({_N})",
+            rf"(?:sottra\w*|вычт\w*)\D*?({_N})|减去?\s*({_N})|({_N})\s*(?:を引|를 빼|을 빼)",
+        ),
     ),
     (
         "+",
-        rf"(?:add\w*|plus|sum\w*|ajout\w*|addier\w*|aggiung\w*|som\w*|adicion\w*|прибав\w*)\D*?({_N})|加上?\s*({_N})|({_N})\s*(?:を足|を加|를 더|을 더)",
+        any_of(
+            rf"(?:add\w*|plus|sum\w*|ajout\w*|addier\w*|aggiung\w*|som\w*|adicion\w*|прибав\w*)\D*?({_N})",
+            rf"加上?\s*({_N})|({_N})\s*(?:を足|を加|를 더|을 더)",
+        ),
     ),
 )
 
@@ -50,37 +67,26 @@ def _work_out(question: Question, expression: str, operations: list[tuple[str, s
         if observed.failed:
             break
         value = value_of(observed)
-        observed = yield from _calculate(
-            question, f"{f'({value})' if value.startswith('-') else value} {operator} {operand}"
-        )
+        left = f"({value})" if value.startswith("-") else value
+        observed = yield from _calculate(question, f"{left} {operator} {operand}")
     if observed.failed:
         return question.say("unknown")
     return question.answer(value_of(observed))
 
 
-def _calculate(question: Question, expression: str):  # type: ignore[no-untyped-def]
-    ways = [way(question, expression) for way in _WAYS]
-    usable = [call for call in ways if question.has(call.tool)]
-    return (yield from ask(question, usable[0], usable[1] if len(usable) > 1 else None))
+def _calculate(question: Question, expression: str) -> Asking:
+    """The calculator, or else a program; where the first fails, the other."""
+    calls = [call for way in (_by_calculator, _by_python) if (call := way(question, expression))]
+    return (yield from ask(question, calls[0], calls[-1]))
 
 
-def _by_calculator(question: Question, expression: str) -> Call:
-    names = ("expression",)
-    return (
-        question.text_call("calculator", expression, *names) if question.has("calculator") else Call("calculator", {})
-    )
+def _by_calculator(question: Question, expression: str) -> Call | None:
+    return question.text_call("calculator", expression, "expression") if question.has("calculator") else None
 
 
-def _by_python(question: Question, expression: str) -> Call:
+def _by_python(question: Question, expression: str) -> Call | None:
     program = f"from math import *\nprint({expression})"
-    return (
-        question.text_call("python_executor", program, "code")
-        if question.has("python_executor")
-        else Call("python_executor", {})
-    )
-
-
-_WAYS: tuple[Callable[[Question, str], Call], ...] = (_by_calculator, _by_python)
+    return question.text_call("python_executor", program, "code") if question.has("python_executor") else None
 
 
 def value_of(observed: Observation) -> str:
@@ -93,6 +99,6 @@ def value_of(observed: Observation) -> str:
 
 def _operation(text: str) -> tuple[str, str] | None:
     for operator, pattern in _OPERATIONS:
-        if match := re.search(pattern, text, re.IGNORECASE):
+        if match := pattern.search(text):
             return operator, next(group for group in match.groups() if group)
     return None

@@ -44,12 +44,8 @@ class Question:
 
 def unknown(question: Question) -> Plan:
     """Says that the answer is not known, without a call."""
-    return _no_call(Say(phrase(question.language, "unknown"), phrase(question.language, "unknown")))
-
-
-def _no_call(say: Say) -> Plan:
-    return say
-    yield  # makes this a generator like every other plan
+    yield from ()
+    return Say(phrase(question.language, "unknown"), phrase(question.language, "unknown"))
 
 
 def ask(question: Question, call: Call, otherwise: Call | None = None) -> Asking:

@@ -7,23 +7,31 @@ import re
 from worker.simulator.records import Plan
 from worker.simulator.topics.arithmetic import value_of
 from worker.simulator.topics.asking import Question, ask
+from worker.simulator.topics.words import any_of, joined
 
-_ASKED = re.compile(
-    r"character|letters?\b|how long is the (?:word|text)|字符|几个字|多少个?字|文字数|何文字|何字|caracteres|letras|Zeichen|Buchstaben"
-    r"|caractères|lettres|caratteri|lettere|символ|букв|글자",
-    re.IGNORECASE,
+_ASKED = any_of(
+    r"character|letters?\b|how long is the (?:word|text)",
+    r"字符|几个字|多少个?字|文字数|何文字|何字",
+    r"caracteres|letras|Zeichen|Buchstaben|caractères|lettres|caratteri|lettere|символ|букв|글자",
 )
 _QUOTED = re.compile(r"[\"“„«「『‘']\s*(.+?)\s*[\"”“»」』’'](?!\w)")
 _AFTER = re.compile(
-    r"(?:in the (?:word|text|string|phrase|name)|in|en la palabra|en|im Wort|hat(?: das Wort)?|in|dans le mot|dans|nella parola|na palavra|в слове)"
-    r"\s*:?\s*([^\s?？.。,，]+(?:\s+[^\s?？.。,，]+)*)\s*[?？.。]*\s*$",
+    joined(
+        r"in the (?:word|text|string|phrase|name)|in the|in",
+        r"en la palabra|en|im Wort|hat(?: das Wort)?|dans le mot|dans|nella parola|na palavra|в слове",
+    )
+    + r"\s*:?\s*([^\s?？.。,，]+(?:\s+[^\s?？.。,，]+)*)\s*[?？.。]*\s*$",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
     r"([^\s，,。：:「」]+?)(?:这几个字|这个词|这句话|一共)?\s*(?:有|共有|里有|中有|は|には)\s*(?:多少|几|何)"
 )
 _ONE = re.compile(
-    r"(?:how many times does (?:the )?(?:letter|character)?|the letter|letter|la letra|Buchstaben?|lettre|lettera|буква|字母)\s*[\"“'‘「«]?(\w)[\"”'’」»]?\s"
+    joined(
+        "how many times does (?:the )?(?:letter|character)?|the letter|letter",
+        "la letra|Buchstaben?|lettre|lettera|буква|字母",
+    )
+    + r"\s*[\"“'‘「«]?(\w)[\"”'’」»]?\s"
     r"|how many [\"“'‘]?(\w)[\"”'’]?(?:'?s) ",
     re.IGNORECASE,
 )

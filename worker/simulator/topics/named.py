@@ -1,12 +1,12 @@
-"""Questions that spell a tool call out, such as `Use counter(n=3)`: how any tool, a user's own too, can be asked for."""
+"""Questions that spell a tool call out, such as `Use counter(n=3)`: so any tool can be asked for, a user's own too."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from worker.simulator.records import Call, Plan
-from worker.simulator.topics.asking import Question, ask, ask_all
+from worker.simulator.records import Call, Observation, Plan
+from worker.simulator.topics.asking import Question, ask_all
 
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\(")
 _IN_TURN = re.compile(r"\bin turn\b|\bone after (?:the other|another)\b|\bthen\b", re.IGNORECASE)
@@ -20,11 +20,11 @@ def plan(question: Question) -> Plan | None:
 
 def calls_in(question: Question) -> list[Call]:
     """The calls that the text spells out, in order."""
-    found = []
-    for match in _CALL.finditer(question.text):
-        if match[1] in question.tools and (call := _read(question, match[1], question.text[match.start() :])):
-            found.append(call)
-    return found
+    return [
+        call
+        for match in _CALL.finditer(question.text)
+        if match[1] in question.tools and (call := _read(question, match[1], question.text[match.start() :]))
+    ]
 
 
 def _read(question: Question, tool: str, text: str) -> Call | None:
@@ -43,11 +43,8 @@ def _read(question: Question, tool: str, text: str) -> Call | None:
 
 
 def _carry_out(question: Question, calls: tuple[Call, ...]) -> Plan:
-    if _IN_TURN.search(question.text):
-        observed = []
-        for call in calls:
-            observed.append((yield from ask(question, call, call)))
-    else:
-        observed = yield from ask_all(question, calls)
+    observed: list[Observation] = []
+    for group in [(call,) for call in calls] if _IN_TURN.search(question.text) else [calls]:
+        observed += yield from ask_all(question, group)
     good = [one.text.strip() for one in observed if not one.failed]
     return question.answer("\n".join(good)) if good else question.say("unknown")
