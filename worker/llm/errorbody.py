@@ -10,7 +10,9 @@ from typing import Any
 MAX_MESSAGE_CHARS = 400
 
 # What a key may look like when an endpoint echoes it, whole or half masked.
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|key|xai)-[\w*.\-]{4,}|\bBearer\s+\S{6,}|\bAIza[\w\-]{10,}", re.IGNORECASE)
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|key|xai)-[\w*.\-]{4,}|\bBearer\s+[\w.\-+/=]{6,}|\bAIza[\w\-]{10,}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def _price(path: Path, model: str, entry: Any) -> Price:
         "completion",
     }:
         raise UserError(f"the price of {model!r} in {path} needs prompt and completion", hint)
-    values = {"cached": entry["prompt"], **entry}
+    values = {**entry, "cached": entry.get("cached", entry["prompt"])}
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
             raise UserError(f"the price of {model!r} in {path}: {name} is {value!r}, not a price", hint)

@@ -1,0 +1,68 @@
+"""Waits double up to a cap, are spread at random, and obey what a provider asked for."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.core.errors import (
+    BadReply,
+    ConnectionLost,
+    EndpointBusy,
+    EndpointFailed,
+    ModelTimeout,
+    RateLimited,
+    TransientError,
+    Unreachable,
+)
+from worker.core.retry import MAX_FAILURES, delay_s, may_retry
+
+
+@given(st.integers(1, 10_000), st.randoms(use_true_random=False))
+def test_a_wait_is_never_longer_than_the_cap(failures: int, dice: random.Random) -> None:
+    assert 0 <= delay_s(failures, dice, base_s=1, cap_s=60) <= min(60, 2.0 ** (min(failures, 20) - 1))
+
+
+def test_waits_grow_and_are_spread_over_the_whole_range() -> None:
+    dice = random.Random(1)
+    means = []
+    for failures in (1, 3, 5):
+        waits = [delay_s(failures, dice, base_s=1, cap_s=60) for _ in range(2000)]
+        bound_s = 2.0 ** (failures - 1)
+        assert min(waits) < 0.05 * bound_s
+        assert max(waits) > 0.95 * bound_s
+        means.append(sum(waits) / len(waits))
+    assert means == sorted(means)
+
+
+@given(st.floats(0, 86_400), st.integers(1, 50), st.randoms(use_true_random=False))
+def test_a_wait_that_was_asked_for_is_kept_and_slightly_spread(
+    asked_s: float, failures: int, dice: random.Random
+) -> None:
+    wait_s = delay_s(failures, dice, retry_after_s=asked_s)
+    assert asked_s <= wait_s <= asked_s * 1.1 + 0.5
+
+
+def test_a_delay_before_any_failure_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="failures is 0"):
+        delay_s(0, random.Random(1))
+
+
+@pytest.mark.parametrize("kind", [RateLimited, EndpointBusy, Unreachable])
+def test_being_turned_away_is_retried_as_long_as_the_run_may_live(kind: type[TransientError]) -> None:
+    assert may_retry(kind("x"), 1000)
+
+
+@pytest.mark.parametrize("kind", [EndpointFailed, ConnectionLost, BadReply, ModelTimeout])
+def test_what_may_cost_money_each_time_is_given_up_after_some_failures(kind: type[TransientError]) -> None:
+    most = MAX_FAILURES[kind]
+    assert most is not None
+    assert may_retry(kind("x"), most - 1)
+    assert not may_retry(kind("x"), most)
+
+
+def test_every_transient_error_has_its_own_rule() -> None:
+    assert set(MAX_FAILURES) == set(TransientError.__subclasses__())
