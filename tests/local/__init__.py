@@ -1,0 +1,1 @@
+"""The embedded stack, with real processes and real kills."""

@@ -1,0 +1,34 @@
+"""Flower's configuration: bounded, on loopback, read-only, and rows that name ids and never what somebody asked.
+
+Flower reads this file by its path and takes what is named like an option of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+address = "127.0.0.1"
+read_only = True
+max_workers = 200
+max_tasks = 10_000  # about 5 KB each
+purge_offline_workers = 3_600
+persistent = False
+tasks_columns = "name,kwargs,state,result,received,runtime,worker,uuid"
+
+IDS = re.compile(r"""['"]?\b(batch|run|step|call|attempt|queue)\b['"]?\s*[=:]\s*['"]?([\w.\-]+)""")
+OUTCOME = re.compile(r"""['"]?([a-z][a-z_ -]{0,40})['"]?""")
+ERROR_CLASS = re.compile(r"[A-Za-z_][\w.]*")
+
+
+def format_task(task: Any) -> Any:
+    """Keeps ids, outcome words and error classes of `task` (a copy of what came with events) and drops all else."""
+    ids = dict(IDS.findall(f"{task.args or ''} {task.kwargs or ''}"))
+    task.args = ""
+    task.kwargs = " · ".join(f"{name} {value}" for name, value in ids.items())
+    outcome = OUTCOME.fullmatch(task.result or "")
+    task.result = outcome.group(1) if outcome else ""
+    error = ERROR_CLASS.match(task.exception or "")
+    task.exception = f"{error.group()}: see `stepmill run show {ids.get('run', '')}`" if error else ""
+    task.traceback = ""
+    return task

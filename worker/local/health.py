@@ -1,0 +1,55 @@
+"""Health checks: each returns a function that says whether a service answers now, False where it does not."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Callable
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from worker.local.ports import HOST
+
+Health = Callable[[], bool]
+TIMEOUT_S = 2.0
+
+
+def answers_tcp(port: int) -> Health:
+    def check() -> bool:
+        try:
+            socket.create_connection((HOST, port), TIMEOUT_S).close()
+        except OSError:
+            return False
+        return True
+
+    return check
+
+
+def answers_http(port: int, path: str) -> Health:
+    """Healthy when the answer to a GET of `path` is a 2xx."""
+
+    def check() -> bool:
+        connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
+        try:
+            connection.request("GET", path)
+            return 200 <= connection.getresponse().status < 300
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    return check
+
+
+def answers_redis(url: str) -> Health:
+    def check() -> bool:
+        options = {"socket_connect_timeout": TIMEOUT_S, "socket_timeout": TIMEOUT_S, "retry": Retry(NoBackoff(), 0)}
+        with redis.Redis.from_url(url, **options) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
+
+    return check
