@@ -46,7 +46,7 @@ class Usage:
 class Reply:
     """What the model returned for a step.
 
-    `message` is the assistant message as the API sent it (native tool calls live there); `text` its content, "" for null.
+    `message` is the assistant message as the API sent it (native tool calls live there); `text` its content, or "".
     """
 
     text: str
@@ -134,12 +134,15 @@ class Example:
 class Dialect(Protocol):
     """How the model is asked to write actions and answers, and how its reply is parsed. Pure."""
 
-    name: str
-    stop: tuple[str, ...]
-    """Stop sequences to send where the endpoint accepts them (`\\nObservation:`)."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Stop sequences to send where the endpoint accepts them (`\\nObservation:`)."""
 
     def instructions(self, tools: Sequence[ToolView]) -> str:
-        """The format rules and the tools, with a short worked example; fixed for an agent, so that prompt caches hit."""
+        """The format rules, the tools and a worked example; fixed for an agent, so that prompt caches hit."""
 
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         """Never raises, never guesses between two readings."""

@@ -168,6 +168,7 @@ _HOT_FROM_COLD = {
     "attempt": runs.c.attempts + 1, "event": runs.c.event, "paused": runs.c.paused,
     "queue": case((batches.c.klass == Klass.INTERACTIVE.value, QUEUE_INTERACTIVE), else_=QUEUE_THINK),
     "due_at": NOW, "sent_at": NOW, "admitted_at": NOW, "deadline_at": NOW + configurations.c.time_limit_s,
+    "call_limit_s": configurations.c.call_time_limit_s,
     "charged": func.coalesce(func.nullif(batches.c.steps_per_run, 0.0), DEFAULT_STEPS),
     **{name: runs.c[name] for name in SUMS},
 }  # fmt: skip

@@ -36,7 +36,7 @@ class Lease:
     attempt: int
     worker_id: str
     deadline_s: float
-    """Seconds from the claim after which the attempt is void."""
+    """Seconds from the claim after which the attempt is void; for a model call, beyond its own time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ _CLAIM_THINK = (
         phase=Phase.THINK.value,
         token=bindparam("new_token"),
         worker_id=bindparam("worker"),
-        lease_until=NOW + bindparam("lease_s"),
+        lease_until=NOW + active.c.call_limit_s + bindparam("lease_s"),
         claimed_sent_at=active.c.sent_at,
         wait_reason=null(),
     )

@@ -69,6 +69,7 @@ def put_configuration(store: Store, body: JsonObject) -> str:
     """Stores a configuration once, under its hash, and returns that."""
     digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
     row = {"hash": digest, "body": body, "time_limit_s": body.get("time_limit_s")}
+    row["call_time_limit_s"] = body.get("call_time_limit_s", 300.0)
     with store.write() as tx:
         tx.execute(_upsert(store)(configurations).values(**row).on_conflict_do_nothing())
     return digest

@@ -87,7 +87,8 @@ owners = Table(
 admission = Table("admission", metadata, Column("id", Integer, primary_key=True), _number("clock", 0.0), _count("turn"))
 
 configurations = Table(
-    "configurations", metadata, _id("hash"), Column("body", JSON, nullable=False), _number("time_limit_s")
+    "configurations", metadata, _id("hash"), Column("body", JSON, nullable=False), _number("time_limit_s"),
+    _number("call_time_limit_s", 300.0),
 )  # fmt: skip
 
 batches = Table(
@@ -120,7 +121,7 @@ active = Table(
     _words("config_hash", ""), _words("phase", "think"), _count("step", 1), _count("attempt", 1), _count("failures"),
     _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
     _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
-    _words("applied_token"), _count("pending"), _count("event"), _count("malformed"), _words("last_words"),
+    _number("call_limit_s", 300.0), _words("applied_token"), _count("pending"), _count("event"), _count("malformed"), _words("last_words"),
     _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
     _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("reserved_usd", 0.0),
     **_HOT,
@@ -166,7 +167,7 @@ workers = Table(
 
 endpoints = Table(
     "endpoints", metadata, _id(), _words("base_url", ""), _words("model", ""), _words("paused_reason"),
-    _words("paused_by"), _number("paused_until"), _number("probe_at"), _count("probes"), _number("changed_at", 0.0),
+    _words("paused_by"), _number("paused_until"), _number("probe_at"), _words("probe_run"), _count("probes"), _number("changed_at", 0.0),
 )  # fmt: skip
 
 artifacts = Table(

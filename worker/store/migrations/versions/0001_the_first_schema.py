@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("token", sa.Text(), nullable=True),
         sa.Column("worker_id", sa.Text(), nullable=True),
         sa.Column("lease_until", sa.Double(), nullable=True),
+        sa.Column("call_limit_s", sa.Double(), server_default=sa.text("(300.0)"), nullable=False),
         sa.Column("applied_token", sa.Text(), nullable=True),
         sa.Column("pending", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("event", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
@@ -113,6 +114,7 @@ def upgrade() -> None:
         sa.Column("hash", sa.Text(), nullable=False),
         sa.Column("body", sa.JSON(), nullable=False),
         sa.Column("time_limit_s", sa.Double(), nullable=True),
+        sa.Column("call_time_limit_s", sa.Double(), server_default=sa.text("(300.0)"), nullable=False),
         sa.PrimaryKeyConstraint("hash", name=op.f("pk_configurations")),
     )
     op.create_table(
@@ -144,6 +146,7 @@ def upgrade() -> None:
         sa.Column("paused_by", sa.Text(), nullable=True),
         sa.Column("paused_until", sa.Double(), nullable=True),
         sa.Column("probe_at", sa.Double(), nullable=True),
+        sa.Column("probe_run", sa.Text(), nullable=True),
         sa.Column("probes", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("changed_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_endpoints")),

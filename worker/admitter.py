@@ -1,0 +1,64 @@
+"""The thread that admits: poked by submit, end, resume and un-park, it fills free slots and rings for them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.dispatch import Dispatcher
+from worker.settings import Settings
+from worker.store.admission import Capacity, admit
+from worker.store.session import Store
+
+log = logging.getLogger(__name__)
+
+
+def capacity_of(settings: Settings) -> Capacity:
+    """The size of the hot set as the settings give it."""
+    return Capacity(settings.hot_set, settings.interactive_reserve, settings.parked_per_batch)
+
+
+class Admitter:
+    """Many processes have one; the database's lock lets one admit at a time, and pokes meanwhile count as one."""
+
+    def __init__(self, store: Store, dispatcher: Dispatcher, capacity: Capacity) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._capacity = capacity
+        self._poked = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="admitter", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; an admission under way is finished."""
+        self._stopping.set()
+        self._poked.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=10.0)
+
+    def poke(self) -> None:
+        """Something changed that may let runs in. Returns at once."""
+        self._poked.set()
+
+    def admit_now(self) -> int:
+        """Admits in the calling thread and rings; returns how many runs began. Raises what the database raises."""
+        admission = admit(self._store, self._capacity)
+        self._dispatcher.send(admission.bells)
+        return len(admission.bells)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._poked.wait()
+            self._poked.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                self.admit_now()
+            except SQLAlchemyError as error:
+                # Every sweeper pokes again; an outage of the database costs time, not runs.
+                log.warning("Admission was not possible: %s", error.__class__.__name__)

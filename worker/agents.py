@@ -1,0 +1,166 @@
+"""Agents: named configurations from TOML. What a run is given is a plain dict without keys, stored by its hash."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+from worker.llm.endpoint import OPENAI_BASE_URL, EndpointSettings
+from worker.settings import Settings
+
+PRACTICE_MODEL = "practice"
+BUILT_IN = Path(__file__).with_name("agents.toml")
+DEFAULT_AGENT = "assistant"
+
+
+class ExampleCall(BaseModel):
+    """A tool call of a few-shot example."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    tool: str
+    args: JsonObject = Field(default_factory=dict)
+    observation: str
+    thought: str = ""
+
+
+class FewShot(BaseModel):
+    """A few-shot example in its neutral form; the dialect writes it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    question: str
+    calls: tuple[ExampleCall, ...] = ()
+    answer: str
+    thought: str = ""
+
+
+class ModelSettings(BaseModel):
+    """How to reach an agent's model. `api_key_env` names the variable that holds the key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = Field(0.0, ge=0, le=2)
+    send_stop: bool = True
+    max_output_tokens: int = Field(4096, ge=1)
+    context_window: int | None = Field(None, ge=256)
+    call_time_limit_s: float = Field(300.0, gt=0)
+    reasoning_effort: str | None = None
+    extra_body: JsonObject = Field(default_factory=dict)
+    limits: dict[str, int] | None = None
+
+
+class Agent(ModelSettings):
+    """A named configuration. The time limit is a run's, from its admission, in seconds."""
+
+    name: str
+    dialect: str = "react_json"
+    tools: tuple[str, ...] = ()
+    instructions: str = ""
+    examples: tuple[FewShot, ...] = ()
+    max_steps: int = Field(10, ge=1, le=1000)
+    max_malformed: int = Field(3, ge=1, le=100)
+    max_model_failures: int = Field(8, ge=1, le=1000)
+    time_limit_s: float | None = Field(None, gt=0)
+    max_observation_chars: int = Field(8_000, ge=100)
+    plain_answers: bool = False
+    """Whether prose without any label counts as an answer."""
+
+
+class Agents:
+    """All agents of this installation, and how a question's options become a configuration."""
+
+    def __init__(self, agents: Mapping[str, Agent], settings: Settings) -> None:
+        self.agents = dict(agents)
+        self._settings = settings
+
+    def get(self, name: str) -> Agent:
+        if name not in self.agents:
+            raise UserError(f"There is no agent {name!r}.", f"Known agents: {', '.join(sorted(self.agents))}.")
+        return self.agents[name]
+
+    def configuration(
+        self,
+        agent: str | None = None,
+        *,
+        model: str | None = None,
+        dialect: str | None = None,
+        max_steps: int | None = None,
+    ) -> JsonObject:
+        """What a run with these options will run with. Raises `UserError` naming the wrong value."""
+        base = self.get(agent or DEFAULT_AGENT).model_dump(mode="json")
+        base |= {k: v for k, v in {"dialect": dialect, "max_steps": max_steps}.items() if v is not None}
+        if model:
+            base["model"] = model
+        checked = _agent(base["name"], base, "the options").model_dump(mode="json")
+        _check_names(checked)
+        checked["simulated"] = self._fill_endpoint(checked)
+        return checked
+
+    def _fill_endpoint(self, body: JsonObject) -> bool:
+        """Fills in model and address; returns whether it is the practice model that will answer."""
+        settings = self._settings
+        if not body["model"] and settings.model:
+            body["model"] = settings.model
+        if not body["model"] or body["model"] == PRACTICE_MODEL:
+            body |= {"model": PRACTICE_MODEL, "base_url": PRACTICE_MODEL, "api_key_env": ""}
+            return True
+        body["base_url"] = body["base_url"] or os.environ.get("OPENAI_BASE_URL") or OPENAI_BASE_URL
+        return False
+
+
+def endpoint_of(body: Mapping[str, Any], practice_url: str) -> EndpointSettings:
+    """The endpoint of a stored configuration. The practice model's address is not stored: it moves with the stack."""
+    values = {name: body[name] for name in ModelSettings.model_fields if name in body}
+    if values.get("base_url") == PRACTICE_MODEL:
+        if not practice_url:
+            message = "This run is for the practice model, which is not running here."
+            raise UserError(message, "Start the stack with `stepmill up`, or set STEPMILL_PRACTICE_URL.", exit_code=3)
+        values["base_url"] = practice_url
+    return EndpointSettings.from_settings(values)
+
+
+def load_agents(settings: Settings) -> Agents:
+    """The built-in agents and those of the user's file. Raises `UserError` that names file, agent and setting."""
+    tables = _read(BUILT_IN)
+    if settings.agents_file is not None:
+        for name, table in _read(settings.agents_file).items():
+            tables[name] = {**tables.get(name, {}), **table}
+    return Agents({name: _agent(name, table, f"agent {name!r}") for name, table in tables.items()}, settings)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"The agents file {path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"The agents file {path} is not valid TOML: {error}.") from error
+    agents = content.get("agents", {})
+    if not isinstance(agents, dict) or set(content) - {"agents"}:
+        raise UserError(f"The agents file {path} must hold tables [agents.NAME] and nothing else.")
+    return agents
+
+
+def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
+    try:
+        return Agent(**{"name": name, **table})
+    except ValidationError as error:
+        first = error.errors()[0]
+        setting = ".".join(str(part) for part in first["loc"]) or "a setting"
+        raise UserError(f"{where}: {setting} is {first['input']!r}: {first['msg']}.") from error
+    except TypeError as error:
+        raise UserError(f"{where} must be a table of settings.") from error
+
+
+def _check_names(body: Mapping[str, Any]) -> None:
+    from worker.dialects import dialect
+
+    dialect(body["dialect"])

@@ -1,0 +1,49 @@
+"""The Celery application: JSON only, no result backend, early acks, one priority step."""
+
+from __future__ import annotations
+
+from celery import Celery
+
+from worker.settings import Settings, settings
+
+
+def make_app(config: Settings) -> Celery:
+    """An application for this broker. Tasks are added by `worker.tasks`."""
+    app = Celery("stepmill", broker=config.redis_url or "redis://127.0.0.1:6379/0", set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        result_backend=None,
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_default_queue="think",
+        task_default_priority=0,
+        # A doorbell is worth nothing after a while, and the sweeper rings again; no message needs a second protocol.
+        worker_prefetch_multiplier=1,
+        worker_send_task_events=True,
+        task_send_sent_event=False,
+        event_queue_ttl=30,
+        event_queue_expires=60,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        # The children are fresh interpreters: the parent has threads, which a fork would copy in mid-step.
+        worker_pool_start_method="spawn",
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "socket_timeout": 30.0,
+            "socket_connect_timeout": 5.0,
+            "socket_keepalive": True,
+            "priority_steps": [0],
+            "visibility_timeout": 3600,
+        },
+    )
+    if config.redis_url.startswith("rediss://"):
+        app.conf.broker_use_ssl = {"ssl_cert_reqs": "required"}
+    return app
+
+
+app = make_app(settings())
+
+from worker import tasks  # noqa: E402, F401  (the tasks register themselves with the app)

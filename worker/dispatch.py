@@ -1,0 +1,121 @@
+"""The only sender. A message is a doorbell: ids, sent after the commit that makes it true, and never relied upon."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+from redis import Redis
+from redis.exceptions import RedisError
+
+from worker.core.bells import Bell
+
+log = logging.getLogger(__name__)
+
+ABORT_CHANNEL = "stepmill.abort"
+THINK_TASK = "think"
+
+
+class Dispatcher:
+    """Rings doorbells over the application's broker. Safe to share between threads."""
+
+    def __init__(self, app: Celery, redis: Redis) -> None:
+        self._app = app
+        self.redis = redis
+        self._timer = _Timer(self._ring)
+
+    def send(self, bells: Sequence[Bell]) -> None:
+        """Rings those that are due, and the others when they are. An absent broker loses nothing: sweepers ring again."""
+        now = [bell for bell in bells if bell.due_in_s <= 0]
+        self._timer.add(bell for bell in bells if bell.due_in_s > 0)
+        if now:
+            self._ring(now)
+
+    def _ring(self, bells: Sequence[Bell]) -> None:
+        try:
+            with self._app.producer_or_acquire(None) as producer:
+                if len(bells) == 1:
+                    self._publish(bells[0], producer)
+                    return
+                with producer.batch():
+                    for bell in bells:
+                        self._publish(bell, producer)
+        except (OperationalError, RedisError, OSError) as error:
+            log.warning("%d doorbells could not be rung, sweepers will: %s", len(bells), error)
+
+    def _publish(self, bell: Bell, producer: Any) -> None:
+        call = f" call={bell.call}" if bell.call else ""
+        ids = [bell.run_id, bell.step, bell.call, bell.attempt]
+        self._app.send_task(
+            f"tools.{bell.tool}" if bell.call else THINK_TASK,
+            args=ids,
+            task_id=bell.task_id,
+            queue=bell.queue,
+            producer=producer,
+            ignore_result=True,
+            retry=False,
+            # Ids only: what a run is about stays out of logs and of Flower.
+            argsrepr=f"run={bell.run_id} step={bell.step}{call} attempt={bell.attempt}",
+            kwargsrepr="",
+        )  # fmt: skip
+
+    def abort(self, run_ids: Iterable[str]) -> None:
+        """Tells every worker to stop what it does for these runs. Heartbeats find what this misses."""
+        ids = list(run_ids)
+        if not ids:
+            return
+        try:
+            self.redis.publish(ABORT_CHANNEL, json.dumps(ids))
+        except RedisError as error:
+            log.warning("Workers could not be told at once to stop %d runs; they will notice: %s", len(ids), error)
+
+    def lengths(self, queues: Iterable[str]) -> dict[str, int]:
+        """How many doorbells wait in each queue. Raises `RedisError`."""
+        names = sorted(set(queues))
+        with self.redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.llen(name)
+            return dict(zip(names, pipe.execute(), strict=True))
+
+
+class _Timer:
+    """Rings later, from one thread a process. Lost with the process: the due time stands in the database."""
+
+    def __init__(self, ring: Any) -> None:
+        self._ring = ring
+        self._heap: list[tuple[float, int, Bell]] = []
+        self._serial = itertools.count()
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, bells: Iterable[Bell]) -> None:
+        with self._wake:
+            for bell in bells:
+                heapq.heappush(self._heap, (time.monotonic() + bell.due_in_s, next(self._serial), bell))
+            if self._heap and self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="doorbell-timer", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._heap or self._heap[0][0] > time.monotonic():
+                    self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
+                due = []
+                while self._heap and self._heap[0][0] <= time.monotonic():
+                    due.append(heapq.heappop(self._heap)[2])
+            self._ring(due)
+
+
+def connect_redis(url: str, **options: Any) -> Redis:
+    """A client whose commands are bounded in time. Blocking reads need `socket_timeout=None`."""
+    return Redis.from_url(url, **{"socket_timeout": 5.0, "socket_connect_timeout": 5.0, **options})
