@@ -1,0 +1,134 @@
+"""Fenced blocks: where they begin and end, so that what they hold stays data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"(?<![^\n\r])[ \t]{0,12}(`{3,12}|~{3,12})[ \t]*([^\s`~{\[\"']{0,30})")
+_BARE = re.compile(r"[ \t]*(`{3,12}|~{3,12})[ \t]*")
+_NESTED = re.compile(r"[ \t]*(?:`{3,12}|~{3,12})[A-Za-z][^\s`]{0,20}[ \t]*")
+_TRIPLE = re.compile(r"\\.|#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.S)
+_CODE = frozenset({"python", "py", "python3"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block of `text`: its whole span, the span of its body, and the word after the opening marks."""
+
+    start: int
+    end: int
+    body_start: int
+    body_end: int
+    language: str
+    closed: bool = True
+
+    def body(self, text: str) -> str:
+        return text[self.body_start : self.body_end]
+
+
+def fence_at(text: str, start: int) -> Fence | None:
+    """The fenced block that begins at `start` (after blanks); None where no fence begins there."""
+    opening = re.compile(r"\s*(`{3,12}|~{3,12})[ \t]*").match(text, start)
+    if opening is None:
+        return None
+    marks = opening.group(1)
+    line_end = _line_end(text, opening.end())
+    if marks in text[opening.end() : line_end]:
+        return _one_line(text, opening.start(1), opening.end(), marks)
+    language = text[opening.end() : line_end].strip()
+    if language and not re.fullmatch(r"[\w+#.\-]{1,20}", language):
+        # The body begins on the line of the marks: ```{"city": … or ```json {"city": …
+        word = re.compile(r"(?:json|python3?|py|sql)\b[ \t]*", re.I).match(text, opening.end())
+        body_start = word.end() if word else opening.end()
+        language = word.group().strip() if word else ""
+        return _closing(text, opening.start(1), body_start, marks, language.lower())
+    return _closing(text, opening.start(1), min(line_end + 1, len(text)), marks, language.lower())
+
+
+def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
+    """Spans of the closed fenced blocks that begin at a line's start; an unclosed one runs to the end."""
+    spans: list[tuple[int, int]] = []
+    opening = _OPENING.search(text, start)
+    while opening is not None:
+        fence = fence_at(text, opening.start(1))
+        end = fence.end if fence else opening.end()
+        spans.append((opening.start(1), end))
+        opening = _OPENING.search(text, max(end, opening.end()))
+    return spans
+
+
+def within(spans: list[tuple[int, int]], position: int) -> bool:
+    """Whether `position` lies inside one of the spans."""
+    return any(start <= position < end for start, end in spans)
+
+
+def unwrap_whole(text: str) -> str:
+    """The body, where the whole text is one fenced block; else the text."""
+    if not text.startswith(("```", "~~~")):
+        return text
+    fence = fence_at(text, 0)
+    if fence is None or not fence.closed or text[fence.end :].strip():
+        return text
+    return fence.body(text).strip()
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _one_line(text: str, start: int, inner: int, marks: str) -> Fence:
+    end = text.index(marks, inner)
+    word = re.compile(r"(json|python3?|py|sql)(?=[\s{\[\"'])[ \t]*", re.I).match(text, inner, end)
+    body_start = word.end() if word else inner
+    language = word.group(1).lower() if word else ""
+    return Fence(start, end + len(marks), body_start, end, language)
+
+
+def _closing(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
+    """Walks the lines of the body: a nested fence opens with a word, a bare one inside a string is data."""
+    strings = _triple_quoted(text, body_start) if language in _CODE or language == "" else []
+    position, depth = body_start, 0
+    while position < len(text):
+        line_end = _line_end(text, position)
+        line = text[position:line_end].rstrip("\r")
+        if not _in_string(strings, position):
+            bare = _BARE.fullmatch(line)
+            if bare and bare.group(1).startswith(marks) and depth == 0:
+                body_end = position - 1 if position > body_start else position
+                return Fence(start, line_end, body_start, max(body_start, body_end), language)
+            depth += -1 if bare and depth else 1 if _NESTED.fullmatch(line) else 0
+        position = line_end + 1
+    return _closed_at_a_line_end(text, start, body_start, marks, language)
+
+
+def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
+    """The closing marks stand behind the last line of the body, or nowhere."""
+    end = re.compile(re.escape(marks) + r"[ \t]*(?=\r?\n|$)").search(text, body_start)
+    if end is not None and end.start() > body_start:
+        return Fence(start, end.end(), body_start, end.start(), language)
+    return Fence(start, len(text), body_start, len(text), language, closed=False)
+
+
+def _triple_quoted(text: str, start: int) -> list[tuple[int, int]]:
+    """Spans of Python's triple-quoted strings, closed ones only."""
+    spans: list[tuple[int, int]] = []
+    position = start
+    while (token := _TRIPLE.search(text, position)) is not None:
+        position = token.end()
+        if token.group() not in ('"""', "'''"):
+            continue
+        close = re.compile(r"\\.|" + token.group(), re.S)
+        end = close.search(text, position)
+        while end is not None and end.group().startswith("\\"):
+            end = close.search(text, end.end())
+        if end is None:
+            return spans
+        spans.append((token.start(), end.end()))
+        position = end.end()
+    return spans
+
+
+def _in_string(spans: list[tuple[int, int]], position: int) -> bool:
+    return any(start < position < end for start, end in spans)

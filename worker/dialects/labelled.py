@@ -1,0 +1,173 @@
+"""Reads a reply that is written with labels: the first real action, or the answer, or why it is neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.labels import Kind, Label
+from worker.dialects.page import Page, answer_end, claims_result, make_page
+from worker.dialects.tidy import tidy, trim_tokens
+
+MAX_KEPT_CHARS = 8000
+"""Of a malformed reply no more than this is kept for history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An action that was read; it ends at `end`."""
+
+    request: ToolRequest
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer that was read; it ends at `end`. `turn` is the invented new turn that ended it."""
+
+    text: str
+    start: int
+    end: int
+    turn: Label | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """An action or answer that was meant but cannot be read."""
+
+    reason: str
+
+
+Outcome = Call | Said | Bad
+ActionReader = Callable[[Page, Label], Outcome | None]
+"""Reads what stands behind an action label; None where that is only a remark."""
+BareReader = Callable[[Page], Outcome | None]
+"""Reads a reply without any action or answer label; None where it is prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What differs between the labelled dialects: how an action is read, and how to write one (for reasons)."""
+
+    action: ActionReader
+    bare: BareReader
+    form: str
+
+
+def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> Parsed:
+    """Parse a labelled reply; never raises."""
+    tidied = tidy(reply.text)
+    page = make_page(tidied.text, tools, finished=reply.finish_reason == "stop")
+    if not page.text:
+        only = "only reasoning" if tidied.dropped else "nothing"
+        return Malformed(f"The reply holds {only}. {grammar.form}", kept="", dropped=tidied.dropped)
+    outcome = _walk(page, grammar)
+    if reply.finish_reason == "length" and _touches_end(page, outcome):
+        outcome = Bad("The reply was cut off at the length limit. Write less.")
+    return _parsed(page, outcome, tidied.dropped, grammar)
+
+
+def _touches_end(page: Page, outcome: Outcome) -> bool:
+    """Whether an answer, or an input without an end of its own, runs to the reply's end."""
+    if isinstance(outcome, Bad) or outcome.end < len(page.text.rstrip()):
+        return False
+    return isinstance(outcome, Said) or isinstance(outcome.request.args, str)
+
+
+def said(page: Page, label: Label) -> Outcome:
+    """The answer behind an answer label, to its end or to an invented new turn."""
+    end, turn = answer_end(page, label)
+    text = page.text[label.end : end]
+    if label.bold_open:
+        text = _close_bold(text)
+    again = _labelled_again(page, label)
+    if again is not None:
+        return said(page, again)
+    text = trim_tokens(text)
+    if not text:
+        return Bad("The answer is empty.")
+    if turn is not None and (reason := _contradiction(page, turn, text)):
+        return Bad(reason)
+    return Said(text, label.start, end, turn)
+
+
+def _close_bold(text: str) -> str:
+    line, newline, rest = text.partition("\n")
+    bare = line.rstrip()
+    return (bare[:-2] if bare.endswith(("**", "__")) else line) + newline + rest
+
+
+def _labelled_again(page: Page, label: Label) -> Label | None:
+    """A second answer label at once behind the first (`Answer:` / `Final Answer: …`)."""
+    following = page.labels.after(label.end)
+    if following and following[0].kind is Kind.ANSWER and not page.text[label.end : following[0].start].strip():
+        return following[0]
+    return None
+
+
+def _contradiction(page: Page, turn: Label, text: str) -> str | None:
+    """Why an answer does not stand: an action, or another answer, of the same turn follows it."""
+    if turn.kind in (Kind.QUESTION, Kind.SPEAKER, Kind.OBSERVATION):
+        return None
+    for label in [turn, *page.labels.after(turn.end)]:
+        if label.kind in (Kind.QUESTION, Kind.OBSERVATION):
+            return None
+        if label.kind is Kind.ACTION:
+            return "The reply holds an answer and an action. Write one of them."
+        if label.kind is Kind.ANSWER:
+            end, _ = answer_end(page, label)
+            same = trim_tokens(page.text[label.end : end]) == text
+            return None if same else "The reply holds two different answers. Write one."
+    return None
+
+
+def _walk(page: Page, grammar: Grammar) -> Outcome:
+    began = False
+    for label in page.labels.found:
+        if label.kind is Kind.OBSERVATION or (began and label.kind in (Kind.QUESTION, Kind.SPEAKER)):
+            bare = grammar.bare(Page(page.text[: label.start], page.tools, page.labels, True)) if not began else None
+            return bare or Bad("Observations come from the tools. Never write one yourself.")
+        if label.kind is Kind.ANSWER:
+            return said(page, label)
+        if label.kind is Kind.ACTION:
+            outcome = grammar.action(page, label)
+            if outcome is not None:
+                return _settled(page, outcome)
+        began = began or label.kind in (Kind.THOUGHT, Kind.ACTION)
+    bare = grammar.bare(page)
+    if bare is not None:
+        return _settled(page, bare)
+    return Bad("The reply holds neither an action nor an answer.")
+
+
+def _settled(page: Page, outcome: Outcome) -> Outcome:
+    """An action stands, unless an answer follows that is not built on a result that the model invented."""
+    if not isinstance(outcome, Call):
+        return outcome
+    for label in page.labels.after(outcome.end):
+        if label.kind is Kind.ANSWER:
+            if claims_result(page.text[outcome.end : label.start]):
+                return outcome
+            return Bad(
+                "The reply holds an action and an answer. Write one of them: an action, then wait for its result."
+            )
+        if label.kind not in (Kind.THOUGHT, Kind.INPUT, Kind.WEAK_INPUT, Kind.WEAK_ACTION):
+            return outcome
+    return outcome
+
+
+def _parsed(page: Page, outcome: Outcome, dropped: tuple[str, ...], grammar: Grammar) -> Parsed:
+    if isinstance(outcome, Bad):
+        kept = page.text[:MAX_KEPT_CHARS]
+        reason = f"{outcome.reason} {grammar.form}"
+        return Malformed(reason, kept=kept, thought=page.thought(len(page.text)), dropped=dropped)
+    rest = page.text[outcome.end :].strip(" \t\r\n`*.)]}")
+    if rest:
+        dropped = (*dropped, f"what followed: {rest[:200]}")
+    kept = page.text[: outcome.end].strip()
+    thought = page.thought(outcome.start)
+    if isinstance(outcome, Said):
+        return Answer(outcome.text, thought=thought, kept=kept, dropped=dropped)
+    return Actions((outcome.request,), thought=thought, kept=kept, dropped=dropped)

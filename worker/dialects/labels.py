@@ -1,0 +1,159 @@
+"""Finds the labels of a reply (`Thought:`, `Action:`, …) in all the clothes that models put on them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from enum import Enum
+
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+
+
+class Kind(Enum):
+    """What a label announces. The weak ones are everyday words and count only where the context says so."""
+
+    THOUGHT = "thought"
+    ACTION = "action"
+    INPUT = "input"
+    OBSERVATION = "observation"
+    ANSWER = "answer"
+    QUESTION = "question"
+    WEAK_ACTION = "weak action"
+    WEAK_INPUT = "weak input"
+    WEAK_OBSERVATION = "weak observation"
+    SPEAKER = "speaker"
+
+
+_WORDS: dict[Kind, tuple[str, ...]] = {
+    Kind.INPUT: (
+        "action input", "action inputs", "tool input", "行动输入", "动作输入", "操作输入", "行动参数", "动作参数",
+        "工具输入", "行动 输入",
+    ),
+    Kind.WEAK_INPUT: (
+        "input", "inputs", "args", "arguments", "argument", "parameters", "params", "action arguments", "action args",
+        "action parameters", "tool args", "tool arguments", "输入", "参数",
+    ),
+    Kind.OBSERVATION: ("observation", "observations", "观察", "观察结果", "观测", "观测结果"),
+    Kind.WEAK_OBSERVATION: (
+        "result", "results", "output", "response", "tool response", "tool result", "tool results", "tool output",
+        "action result", "action output", "action response", "function result", "function response",
+        "function output", "execution result", "search results", "search result", "obs", "结果", "输出", "返回结果",
+        "工具结果", "工具返回", "执行结果",
+    ),
+    Kind.ANSWER: ("answer", "final answer", "the final answer", "最终答案", "答案", "最终回答", "最终答复", "回答"),
+    Kind.QUESTION: ("question", "new question", "next question", "问题", "新问题"),
+    Kind.SPEAKER: ("user", "human", "用户", "system"),
+    Kind.THOUGHT: ("thought", "thoughts", "reasoning", "思考", "想法", "思路", "思考过程"),
+    Kind.ACTION: ("action", "行动", "动作", "操作"),
+    Kind.WEAK_ACTION: ("tool", "tool name", "action name", "工具", "工具名称"),
+}  # fmt: skip
+
+
+def _spelled(words: str) -> str:
+    """A pattern for the words; zero-width characters may stand in them, and spaces be missing, or `_` or `-`."""
+    letters = [rf"[ \t_\-{INVISIBLE}]{{0,3}}" if letter == " " else re.escape(letter) for letter in words]
+    return f"[{INVISIBLE}]{{0,3}}".join(letters)
+
+
+def _alternatives() -> str:
+    groups = []
+    for kind, spellings in _WORDS.items():
+        longest_first = sorted(spellings, key=len, reverse=True)
+        groups.append(f"(?P<{kind.name}>{'|'.join(map(_spelled, longest_first))})")
+    return "|".join(groups)
+
+
+_LABEL = re.compile(
+    r"(?<![^\n\r])"
+    rf"(?P<indent>[ \t\u00a0\u3000{INVISIBLE}]{{0,40}})"
+    rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|\d{{1,2}}[.)、] {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
+    rf"(?:{_alternatives()})"
+    r"(?P<suffix>(?:[ \t]{0,2}[#(（]?\d{1,3}[)）]?)?"
+    rf"[ \t*_`\]】)>{INVISIBLE}]{{0,12}})"
+    r"(?P<colon>[:：﹕∶]?)",
+    re.I,
+)
+_TAG = re.compile(
+    r"(?<![^\n\r])[ \t]{0,20}"
+    r"</?(?:observation|tool_response|tool_result|tool_output|function_results?|function_response)>",
+    re.I,
+)
+_BLANK = " \t\u00a0\u3000"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label: from `start` (its line's) to `end`, where its value begins. `style` is its decoration, spaces off."""
+
+    kind: Kind
+    start: int
+    end: int
+    style: str
+    bold_open: bool = False
+    inline: bool = False
+
+
+class Labels:
+    """The labels of a text in order."""
+
+    def __init__(self, found: list[Label], length: int) -> None:
+        self.found = found
+        self.length = length
+        self._starts = [label.start for label in found]
+
+    def after(self, position: int) -> list[Label]:
+        """Those that begin at `position` or later."""
+        return self.found[bisect_left(self._starts, position) :]
+
+    def next_start(self, position: int, kinds: frozenset[Kind]) -> int:
+        """Where the next label of these kinds begins; the text's length if there is none."""
+        for index in range(bisect_left(self._starts, position), len(self.found)):
+            if self.found[index].kind in kinds:
+                return self.found[index].start
+        return self.length
+
+
+def find_labels(text: str) -> list[Label]:
+    """Every label at a line's start, and tags that announce a result, in order."""
+    found = [label for match in _LABEL.finditer(text) if (label := _label(text, match)) is not None]
+    found += [Label(Kind.OBSERVATION, match.start(), match.end(), "<>") for match in _TAG.finditer(text)]
+    return sorted(found, key=lambda label: label.start)
+
+
+def _label(text: str, match: re.Match[str]) -> Label | None:
+    kind = Kind[str(match.lastgroup)] if match.lastgroup in Kind.__members__ else _kind(match)
+    prefix, suffix = match.group("prefix"), match.group("suffix")
+    marks = "**" if "**" in prefix else "__" if "__" in prefix else ""
+    end = match.end()
+    if match.group("colon"):
+        bold_open = bool(marks) and marks not in suffix
+        if bold_open and text.startswith(marks, end):
+            end, bold_open = end + 2, False
+        elif _closes_backtick(prefix, suffix) and text.startswith("`", end) and not text.startswith("``", end):
+            end += 1
+    else:
+        # Without a colon only a heading or a bold line of its own is a label.
+        if not (marks or "#" in prefix) or text[end : _line_end(text, end)].strip(_BLANK + "\r"):
+            return None
+        bold_open = False
+    style = (prefix.strip(" *_#`" + INVISIBLE) and _class_of(prefix)) or ""
+    return Label(kind, match.start(), end, style, bold_open)
+
+
+def _kind(match: re.Match[str]) -> Kind:
+    return next(kind for kind in Kind if match.group(kind.name) is not None)
+
+
+def _class_of(prefix: str) -> str:
+    first = prefix.strip()[:1]
+    return "1" if first.isdigit() else first
+
+
+def _closes_backtick(prefix: str, suffix: str) -> bool:
+    return "`" in prefix and "`" not in suffix
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

@@ -1,0 +1,107 @@
+"""A tidied reply with its labels: the spans and questions that every labelled dialect asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from worker.core.records import ToolView
+from worker.dialects.fences import closed_fences, within
+from worker.dialects.labels import Kind, Label, Labels, find_labels
+
+STRONG = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION})
+AFTER_INPUT = STRONG | {Kind.WEAK_OBSERVATION, Kind.SPEAKER}
+_RESIDUE = re.compile(r"(?:^|\n)[ \t*]*(?:obs(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?|thought|观察?)[ \t*]*$", re.I)
+_RESULT_CUE = re.compile(
+    r"\b(?:results?|returned|returns|output|outcome|observ\w+|shows?|showed|got|now know|"
+    r"(?:tool|search) (?:says|said|gave|found)|found that|according to|gives|gave|equals)\b|结果|得到|返回|查到|现在知道|我已经知道",
+    re.I,
+)
+_INTRO = (":", "：")
+_PAIR_LINE = re.compile(r"[ \t]*[\w][^:\n：]{0,40}[:：]\s*\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The text of a reply, its labels, and the tools that it may use. `whole` where the reply was not cut."""
+
+    text: str
+    tools: Sequence[ToolView]
+    labels: Labels
+    finished: bool = False
+    fences: list[tuple[int, int]] = field(default_factory=list)
+
+    def value_end(self, start: int, kinds: frozenset[Kind] = AFTER_INPUT) -> int:
+        """Where the value that begins at `start` ends: at the next label outside a fenced block."""
+        for label in self.labels.after(start):
+            if label.kind in kinds and not within(self.fences, label.start):
+                return label.start
+        return len(self.text)
+
+    def thought(self, before: int) -> str:
+        """What was thought before `before`: the values of its labels, or the prose where there is no label."""
+        labels = [label for label in self.labels.found if label.start < before]
+        thoughts = [
+            self.text[label.end : self.labels.next_start(label.end, STRONG)]
+            for label in labels
+            if label.kind is Kind.THOUGHT
+        ]
+        if not thoughts:
+            first = min((label.start for label in labels if label.kind in STRONG), default=before)
+            thoughts = [self.text[:first]]
+        clipped = [thought[: max(0, before)] for thought in thoughts]
+        return "\n".join(part for thought in clipped if (part := thought.strip(" \t\r\n*")))
+
+
+def make_page(text: str, tools: Sequence[ToolView], finished: bool) -> Page:
+    """Find the labels; `finished` where the endpoint said that the model ended its reply itself."""
+    return Page(text, tools, Labels(find_labels(text), len(text)), finished, closed_fences(text))
+
+
+def without_residue(text: str) -> str:
+    """The text without the beginning of a label at its end, where a stop sequence was cut in the middle."""
+    found = _RESIDUE.search(text, max(0, len(text) - 40))
+    return text[: found.start()] if found else text
+
+
+def claims_result(between: str) -> bool:
+    """Whether words between an action and an answer speak of a result, which cannot exist yet."""
+    return _RESULT_CUE.search(between) is not None
+
+
+def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
+    """Where the answer of `label` ends, and the label of an invented new turn that ends it."""
+    fences = closed_fences(page.text, label.end)
+    for other in page.labels.after(label.end):
+        if within(fences, other.start) or (other.style and other.style != label.style):
+            continue
+        if _is_turn(page, label, other):
+            return other.start, other
+    return len(page.text), None
+
+
+def _is_turn(page: Page, answer: Label, other: Label) -> bool:
+    """Whether a label inside an answer begins an invented turn; the words of a listing or a form do not."""
+    before = page.text[answer.end : other.start].rstrip(" \t*_\r\n")
+    if not before.strip() or before.endswith(_INTRO):
+        return False
+    previous = before[before.rfind("\n") + 1 :]
+    blank_before = "\n\n" in page.text[answer.end : other.start].replace("\r", "")[len(before) :]
+    if not blank_before and "\n" in before and _PAIR_LINE.match(previous):
+        return False
+    if other.kind in (Kind.THOUGHT, Kind.OBSERVATION):
+        return True
+    if other.kind is Kind.ACTION:
+        return _acts(page, other)
+    if other.kind is Kind.QUESTION:
+        return True
+    if other.kind is Kind.SPEAKER:
+        return blank_before or any(later.kind in (Kind.THOUGHT, Kind.ANSWER) for later in page.labels.after(other.end))
+    return other.kind is Kind.ANSWER
+
+
+def _acts(page: Page, action: Label) -> bool:
+    """Whether an action label after an answer is followed by a known tool's name."""
+    line = page.text[action.end : action.end + 200].strip().partition("\n")[0].casefold()
+    return any(re.match(rf"[\W_]*{re.escape(tool.name.casefold())}\b", line) for tool in page.tools)

@@ -1,0 +1,80 @@
+"""What the dialects written as plain text share: how steps and examples become chat messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from worker.core.records import Example, JsonObject, Message, Parsed, Reply, ToolRequest, ToolView, Turn
+
+NOTHING_SAID = "(empty reply)"
+"""Stands in history for a reply that held nothing: endpoints refuse empty messages."""
+
+
+class TextDialect(ABC):
+    """Actions and answers as text; observations come back as messages of the user."""
+
+    name: str
+    stop: tuple[str, ...] = ("\nObservation:",)
+    final: str
+    """The label before an answer."""
+
+    @abstractmethod
+    def instructions(self, tools: Sequence[ToolView]) -> str:
+        """The tools and the format rules."""
+
+    @abstractmethod
+    def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
+        """Never raises, never guesses between two readings."""
+
+    @abstractmethod
+    def write_call(self, request: ToolRequest) -> str:
+        """A tool call as a model should write it."""
+
+    def write_answer(self, answer: str) -> str:
+        """An answer as a model should write it."""
+        return f"{self.final} {answer}"
+
+    def write(self, thought: str, body: str) -> str:
+        """A whole reply."""
+        return f"Thought: {thought}\n{body}" if thought else body
+
+    def transcript(self, turn: Turn) -> list[Message]:
+        """A finished step as messages; one pair for each call, since a reply holds one."""
+        if not turn.calls:
+            return self._without_calls(turn)
+        messages: list[Message] = []
+        for index, call in enumerate(turn.calls):
+            thought = turn.thought if index == 0 else ""
+            written = self.write(thought, self.write_call(ToolRequest(call.tool, call.args)))
+            said = turn.kept if turn.kept and len(turn.calls) == 1 else written
+            messages += [_assistant(said), _user(f"Observation: {call.observation}")]
+        if turn.notice:
+            messages[-1]["content"] += f"\n\n{turn.notice}"
+        return messages
+
+    def example(self, example: Example) -> list[Message]:
+        """The question, each step, and the answer."""
+        messages = [_user(example.question)]
+        for turn in example.turns:
+            messages += self.transcript(turn)
+        return [*messages, _assistant(self.write(example.final_thought, self.write_answer(example.answer)))]
+
+    def request(self, tools: Sequence[ToolView]) -> JsonObject:
+        """Nothing: the tools stand in the instructions."""
+        return {}
+
+    def _without_calls(self, turn: Turn) -> list[Message]:
+        said = turn.kept
+        if not said and turn.answer is not None:
+            said = self.write(turn.thought, self.write_answer(turn.answer))
+        messages = [_assistant(said or NOTHING_SAID)]
+        return [*messages, _user(turn.notice)] if turn.notice else messages
+
+
+def _assistant(text: str) -> Message:
+    return {"role": "assistant", "content": text}
+
+
+def _user(text: str) -> Message:
+    return {"role": "user", "content": text}
