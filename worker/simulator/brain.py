@@ -6,6 +6,7 @@ import re
 
 from worker.simulator import topics
 from worker.simulator.phrases import language_of, phrase
+from worker.simulator.places import places_in
 from worker.simulator.records import Act, Conversation, Intent, Observation, Plan, Say
 from worker.simulator.topics.asking import Question, unknown
 
@@ -15,6 +16,8 @@ _BREAK = re.compile(
     r"|,?\s+(?:and also|and what|y también|und außerdem|sowie|et aussi|e anche|e também)\s+|,\s+(?:and|y|und|et|e)\s+"
     r"|[，,、]?(?:以及|还有|另外|それと|そして)"
 )
+
+_THERE = re.compile(r"\b(?:there|allí|allá|dort|là-bas|lì|там)\b|那里|那边|そこ", re.IGNORECASE)
 
 
 def think(conversation: Conversation) -> Intent:
@@ -29,11 +32,17 @@ def think(conversation: Conversation) -> Intent:
 def _plan(question: Question) -> Plan:
     parts = [part.strip() for part in _BREAK.split(question.text) if part and part.strip()]
     if len(parts) > 1 and topics.plan_named(question) is None:
-        plans = [topics.plan_specific(question.part(part)) for part in parts]
+        plans = [topics.plan_specific(question.part(_in_place(part, question.text))) for part in parts]
         known = [plan for plan in plans if plan is not None]
         if len(known) == len(parts):
             return _together(known)
     return topics.plan_specific(question) or topics.plan_general(question) or unknown(question)
+
+
+def _in_place(part: str, whole: str) -> str:
+    """A part that says `there` gets the place that the whole question names."""
+    places = places_in(whole)
+    return f"{part} ({places[0].said})" if places and not places_in(part) and _THERE.search(part) else part
 
 
 def _together(plans: list[Plan]) -> Plan:

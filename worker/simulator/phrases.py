@@ -173,3 +173,24 @@ def phrase(language: str, key: str, x: str = "") -> str:
     """The sentence `key` in `language`, with `x` put in."""
     column = _LANGUAGES.index(language) if language in _LANGUAGES else 0
     return _TABLE[key][column].replace("{x}", x)
+
+
+_WEEKDAYS = {
+    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    "zh": "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
+    "es": "lunes martes miércoles jueves viernes sábado domingo",
+    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "ja": "月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日",
+    "it": "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+    "pt": "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+    "ru": "понедельник вторник среда четверг пятница суббота воскресенье",
+    "ko": "월요일 화요일 수요일 목요일 금요일 토요일 일요일",
+}
+_WEEKDAY = re.compile(r"\b(?:" + _WEEKDAYS["en"].replace(" ", "|") + r")\b")
+
+
+def dated(language: str, moment: str) -> str:
+    """A moment as a tool writes it, with the weekday's name in `language`."""
+    names = dict(zip(_WEEKDAYS["en"].split(), _WEEKDAYS.get(language, _WEEKDAYS["en"]).split(), strict=True))
+    return _WEEKDAY.sub(lambda match: names[match[0]], moment).replace("(UTC, UTC+00:00)", "(UTC)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +90,15 @@ _ZONE = re.compile(r"\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Euro
 _UNLISTED = re.compile(r"\b(?:in|at|en|à|a|em|for|für)\s+((?:[A-ZÀ-Ý][\w'’-]+)(?:\s+[A-ZÀ-Ý][\w'’-]+)*)")
 
 
-def places_in(text: str) -> list[Place]:
+@lru_cache(maxsize=1024)
+def places_in(text: str) -> tuple[Place, ...]:
     """Cities and zone names in the order of the text, each once."""
     found: list[tuple[int, Place]] = [(m.start(), Place(m[0], m[0], m[0])) for m in _ZONE.finditer(text)]
     for match in _ANY.finditer(_ZONE.sub(lambda m: " " * len(m[0]), text)):
         name, zone = _BY_NAME[match[0].lower()]
         found.append((match.start(), Place(name, zone, match[0])))
     by_name = {place.name: place for _, place in sorted(found, key=lambda item: item[0], reverse=True)}
-    return list(reversed(by_name.values()))
+    return tuple(reversed(by_name.values()))
 
 
 def city_in(text: str) -> str | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from worker.simulator.records import Conversation, Observation, Param, ToolSpec
 
-_TOOL_LINE = re.compile(r"^[ \t]*[-*][ \t]+`?([A-Za-z_][\w.-]*)`?\((.*)\)[ \t]*(.*)$", re.MULTILINE)
+_TOOL_LINE = re.compile(r"^[-*][ \t]+`?([A-Za-z_][\w.-]*)`?\((.*)\)[ \t]*(.*)$", re.MULTILINE)
 _OBSERVED = re.compile(r"^\s*Observation\s*:\s*", re.IGNORECASE)
+_ANSWERED = re.compile(r"^\W*(?:Final )?Answer\s*:|\bFinish\[|\"type\"\s*:\s*\"answer\"", re.MULTILINE)
 _UNREADABLE = re.compile(
-    r"could not be (?:read|understood|parsed)|cannot be read|not in the (?:required )?format", re.IGNORECASE
+    r"could not be (?:read|understood|parsed)|cannot be read|not in the (?:required )?form"
+    r"|^\W*(?:your|the)(?: last)? (?:reply|input|arguments?)\b|\bwrite (?:either|it|one)\b",
+    re.IGNORECASE,
 )
-_LAST_CALL = re.compile(r"answer now|last step|final step", re.IGNORECASE)
+_LAST_CALL = re.compile(r"answer now|last (?:allowed )?step|final step", re.IGNORECASE)
 _FAILED = re.compile(
     r"^\W*(?:\w+\s+){0,3}(?:error|failed|failure|unavailable|not found|cannot|could not|timed out|time-?out)\b"
     r"|\boutcome (?:is|of \S+ is) unknown\b|^\W*(?:there is )?(?:no|unknown) (?:tool|city|such)\b|\bfailed:"
@@ -28,26 +32,25 @@ _QUESTION_CHARS = 4000
 
 def read(body: Mapping[str, Any]) -> Conversation:
     """The conversation of a chat completions request. Never raises: odd content is read as far as it goes."""
-    messages = [m for m in body.get("messages", ()) if isinstance(m, dict)]
-    prompt = "\n".join(_text(m) for m in messages if m.get("role") in ("system", "developer"))
-    start = _question_at(messages)
-    question = _text(messages[start])[:_QUESTION_CHARS] if start is not None else ""
+    messages = [message for message in body.get("messages", ()) if isinstance(message, dict)]
+    prompt = "\n".join(_text(message) for message in messages if message.get("role") in ("system", "developer"))
+    native = bool(body.get("tools"))
+    start = _question_at(messages, native)
+    question = _text(messages[start]) if start is not None else ""
     if not prompt:
         prompt, question = _split_prompt(question)
     since = messages[start + 1 :] if start is not None else []
-    native = bool(body.get("tools"))
     return Conversation(
-        question=re.sub(r"^\s*Question\s*:\s*", "", question, flags=re.IGNORECASE).strip(),
+        question=re.sub(r"^\s*Question\s*:\s*", "", question, flags=re.IGNORECASE).strip()[:_QUESTION_CHARS],
         form="native" if native else form_of(prompt),
         tools=_native_tools(body["tools"]) if native else listed_tools(prompt),
         observations=tuple(_observations(since)),
-        told_to_answer=bool(since)
-        and since[-1].get("role") != "assistant"
-        and bool(_LAST_CALL.search(_text(since[-1]))),
+        told_to_answer=bool(since) and _is_last_call(since[-1]),
         corrected=bool(since) and _is_notice(since[-1]),
     )
 
 
+@lru_cache(maxsize=256)
 def form_of(prompt: str) -> str:
     """The name of the form that a system prompt asks for; `plain` where it asks for none."""
     if re.search(r'"type"\s*:\s*"tool_call"', prompt):
@@ -56,14 +59,13 @@ def form_of(prompt: str) -> str:
         return "react_call"
     if re.search(r"^\s*Action\s*:.*\[\[", prompt, re.MULTILINE):
         return "react_brackets"
-    if re.search(r"Action Input:\s*\{", prompt):
-        return "react_json"
     if "Action Input:" in prompt:
         return "react_text" if "Final Answer:" in prompt else "react_json"
     return "plain"
 
 
-def listed_tools(prompt: str) -> dict[str, ToolSpec]:
+@lru_cache(maxsize=256)
+def listed_tools(prompt: str) -> Mapping[str, ToolSpec]:
     """Tools from lines such as `- name(city: string, days: integer = 1)`."""
     return {
         match[1]: ToolSpec(match[1], tuple(_params(match[2])), match[3].strip(" :-—"))
@@ -121,16 +123,23 @@ def _native_tools(tools: Sequence[Any]) -> dict[str, ToolSpec]:
     return specs
 
 
-def _question_at(messages: Sequence[Mapping[str, Any]]) -> int | None:
-    """The last user message that is neither an observation nor a notice; few-shot examples come before it."""
+def _question_at(messages: Sequence[Mapping[str, Any]], native: bool) -> int | None:
+    """The last user message that opens a question: the first one, or one after an answer, as after examples."""
     found = None
     for index, message in enumerate(messages):
-        if message.get("role") != "user":
-            continue
-        before = messages[index - 1].get("role") if index else "system"
-        if found is None or (before == "assistant" and not _is_told(_text(message))):
+        if message.get("role") == "user" and (found is None or _answers(messages[index - 1], _text(message), native)):
             found = index
     return found
+
+
+def _answers(before: Mapping[str, Any], told: str, native: bool) -> bool:
+    """Whether the message before is a final answer, and what follows is no remark upon it."""
+    if before.get("role") != "assistant" or before.get("tool_calls"):
+        return False
+    head = told[:_HEAD_CHARS]
+    remark = _OBSERVED.match(head) or _UNREADABLE.search(head) or _LAST_CALL.search(head)
+    said = _text(before)
+    return not remark and (native or bool(_ANSWERED.search(said))) and said not in ("", "(empty reply)")
 
 
 def _split_prompt(text: str) -> tuple[str, str]:
@@ -139,24 +148,38 @@ def _split_prompt(text: str) -> tuple[str, str]:
     return (text[: matches[-1].start()], text[matches[-1].start() :]) if matches else (text, text)
 
 
-def _is_told(text: str) -> bool:
-    head = text[:_HEAD_CHARS]
-    return bool(_OBSERVED.match(text) or _UNREADABLE.search(head) or _LAST_CALL.search(head))
-
-
 def _is_notice(message: Mapping[str, Any]) -> bool:
-    return message.get("role") in ("user", "tool") and bool(_UNREADABLE.search(_text(message)[:_HEAD_CHARS]))
+    """A remark on the reply before, which could not be used as it was."""
+    text = _text(message)
+    if message.get("role") == "tool":
+        return bool(_UNREADABLE.search(text[:_HEAD_CHARS]))
+    observed = _OBSERVED.match(text)
+    return message.get("role") == "user" and (not observed or bool(_UNREADABLE.search(text[: observed.end() + 120])))
+
+
+def _is_last_call(message: Mapping[str, Any]) -> bool:
+    """Told to answer: in a message of its own, or in the last paragraph of an observation."""
+    return message.get("role") != "assistant" and bool(_LAST_CALL.search(_text(message).rpartition("\n\n")[2]))
+
+
+def _without_last_call(content: str) -> str:
+    """The observation alone, without the line that asks for the answer and what follows it."""
+    before, gap, last = content.rpartition("\n\n")
+    lines = last.splitlines()
+    asked = next(index for index, line in enumerate(lines) if _LAST_CALL.search(line))
+    return (before + gap + "\n".join(lines[:asked])).strip()
 
 
 def _observations(messages: Sequence[Mapping[str, Any]]) -> list[Observation]:
     found = []
     for message in messages:
-        text = _text(message)
-        observed = message.get("role") == "tool" or (message.get("role") == "user" and _OBSERVED.match(text))
-        if observed and not _is_notice(message):
-            content = _OBSERVED.sub("", text, count=1).strip()
-            if not (_LAST_CALL.search(content[:_HEAD_CHARS]) and message.get("role") == "user"):
-                found.append(Observation(content, bool(_FAILED.search(content[:_HEAD_CHARS]))))
+        if message.get("role") not in ("user", "tool") or _is_notice(message):
+            continue
+        content = _OBSERVED.sub("", _text(message), count=1).strip()
+        if _is_last_call(message):
+            content = _without_last_call(content)
+        if content:
+            found.append(Observation(content, bool(_FAILED.search(content[:_HEAD_CHARS]))))
     return found
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from worker.simulator.phrases import phrase
+from worker.simulator.phrases import dated, phrase
 from worker.simulator.places import Place, places_in
 from worker.simulator.records import Call, Observation, Plan
 from worker.simulator.topics.asking import Question, ask, ask_all, first_line
@@ -87,13 +88,17 @@ def now_plan(question: Question) -> Plan | None:
     return _single(question, question.text_call("current_time", zone, "timezone", "zone"), "now")
 
 
-def _compare(question: Question, places: list[Place]) -> Plan:
+def _compare(question: Question, places: Sequence[Place]) -> Plan:
     calls = tuple(question.text_call("current_time", place.zone, "timezone", "zone") for place in places)
     apart = len(places) == 2 and question.has("convert_time") and bool(_APART.search(question.text))
     if apart:
         calls += (_conversion(question, "now", places),)
     observed = yield from ask_all(question, calls)
-    lines = [f"{place.said}: {first_line(one)}" for place, one in zip(places, observed, strict=False) if not one.failed]
+    lines = [
+        f"{place.said}: {dated(question.language, first_line(one))}"
+        for place, one in zip(places, observed, strict=False)
+        if not one.failed
+    ]
     if not lines:
         return question.say("unknown")
     difference = _DIFFERENCE.search(observed[-1].text) if apart else None
@@ -101,7 +106,7 @@ def _compare(question: Question, places: list[Place]) -> Plan:
     return question.answer("; ".join(lines) + "." + told)
 
 
-def _conversion(question: Question, time: str, places: list[Place]) -> Call:
+def _conversion(question: Question, time: str, places: Sequence[Place]) -> Call:
     tool = question.tools["convert_time"]
     names = (tool.pick("time"), tool.pick("from_timezone", "from_zone"), tool.pick("to_timezone", "to_zone"))
     return Call("convert_time", dict(zip(names, (time, places[0].zone, places[1].zone), strict=True)))
@@ -109,7 +114,7 @@ def _conversion(question: Question, time: str, places: list[Place]) -> Call:
 
 def _single(question: Question, call: Call, key: str) -> Plan:
     observed = yield from ask(question, call)
-    return question.say("unknown") if observed.failed else question.say(key, _told(observed))
+    return question.say("unknown") if observed.failed else question.say(key, dated(question.language, _told(observed)))
 
 
 def _spans(text: str) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from worker.simulator.topics.words import joined
 
@@ -65,6 +66,7 @@ _WORKS = re.compile(
 _DATE = re.compile(r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}:\d{2}\b")
 
 
+@lru_cache(maxsize=1024)
 def normalised(text: str) -> str:
     """The text with full-width signs, operator words and groups of thousands written as a calculator takes them."""
     text = unicodedata.normalize("NFKC", _DATE.sub(" ; ", text)).translate(_SIGNS)

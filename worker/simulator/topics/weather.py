@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from worker.simulator.glossary import weather_in
 from worker.simulator.phrases import phrase
 from worker.simulator.places import city_in
 from worker.simulator.records import Observation, Plan
@@ -41,7 +42,7 @@ def _weather(question: Question, city: str, wants_sight: bool) -> Plan:
     weather = yield from ask(question, question.text_call("get_weather", city, "city", "place", "location"))
     if weather.failed:
         return question.say("unknown")
-    told = question.say("weather", _plain(weather))
+    told = question.say("weather", weather_in(question.language, _plain(weather)))
     note = f" {phrase(question.language, 'demo')}" if _DEMO.search(weather.text) else ""
     if not wants_sight:
         return question.answer(told.answer + note)
@@ -50,7 +51,9 @@ def _weather(question: Question, city: str, wants_sight: bool) -> Plan:
     sight = yield from ask(question, question.call("get_attraction", **args))
     if sight.failed:
         return question.answer(told.answer + note)
-    return question.answer(f"{told.answer} {question.say('sight', _sight(sight)).answer}{note}")
+    return question.answer(
+        f"{told.answer} {question.say('sight', weather_in(question.language, _sight(sight))).answer}{note}"
+    )
 
 
 def condition_in(text: str) -> str:
