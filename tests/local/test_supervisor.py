@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,10 +22,18 @@ from worker.local.service import Service
 from worker.local.supervisor import Supervisor, describe_exit
 
 READY = re.compile("ready")
+Started = Callable[[], list[psutil.Process]]
 
 
 def service(name: str, program: str, *args: str, **options: object) -> Service:
     return Service(name, python(program, *args), **{"ready_line": READY, **options})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def started() -> Started:
+    """Says which children this process has that it did not have when the test began."""
+    before = set(psutil.Process().children())
+    return lambda: [one for one in alive(psutil.Process().children()) if one not in before]
 
 
 @contextmanager
@@ -55,39 +63,39 @@ def test_a_stage_starts_when_the_one_before_is_ready(tmp_path: Path) -> None:
     assert out.getvalue().index("first is done") < out.getvalue().index("second is ready")
 
 
-def test_a_service_that_ends_while_starting_fails_the_start_with_its_last_words(tmp_path: Path) -> None:
+def test_a_service_that_ends_while_starting_fails_the_start_and_says_why(tmp_path: Path, started: Started) -> None:
     fine, broken = service("fine", SAYS_READY), service("broken", ENDS_WITH_3, stage=1)
     supervisor = Supervisor([fine, broken], tmp_path)
     with pytest.raises(ServiceFailed, match="broken ended with code 3 while starting; it said: out of cheese"):
         supervisor.start()
-    assert not alive(psutil.Process().children(recursive=True))
+    assert not started()
 
 
-def test_a_service_that_is_not_ready_in_time_fails_the_start(tmp_path: Path) -> None:
+def test_a_service_that_is_not_ready_in_time_fails_the_start(tmp_path: Path, started: Started) -> None:
     slow = Service("slow", python(SAYS_READY), health=lambda: False, ready_timeout_s=0.3)
     with pytest.raises(ServiceFailed, match=r"slow was not ready after 0\.3 s"):
         Supervisor([slow], tmp_path).start()
-    assert not alive(psutil.Process().children(recursive=True))
+    assert not started()
 
 
-def test_a_stop_while_starting_is_heeded(tmp_path: Path) -> None:
+def test_a_stop_while_starting_is_heeded(tmp_path: Path, started: Started) -> None:
     supervisor = Supervisor([Service("slow", python(SAYS_READY), health=lambda: False)], tmp_path)
     supervisor.stopping.set()
     with pytest.raises(Interrupted):
         supervisor.start()
-    assert not alive(psutil.Process().children(recursive=True))
+    assert not started()
 
 
-def test_a_crashed_part_is_started_again_and_said_so(tmp_path: Path) -> None:
+def test_a_crashed_part_is_started_again_and_said_so(tmp_path: Path, started: Started) -> None:
     out = io.StringIO()
     supervisor = Supervisor([service("part", SAYS_READY)], tmp_path, Console(out))
     with watched(supervisor):
-        [first] = alive(psutil.Process().children())
+        [first] = started()
         os.kill(first.children()[0].pid, signal.SIGKILL)
         wait_until("it runs again", lambda: out.getvalue().count("part  | ready") == 2)
-        assert alive(psutil.Process().children()) != [first]
+        assert started() != [first]
     assert "part ended unasked with signal 9; starting it again in 0.5 s" in out.getvalue()
-    assert not alive(psutil.Process().children(recursive=True))
+    assert not started()
 
 
 def test_a_part_that_crashes_again_and_again_waits_longer_each_time(tmp_path: Path) -> None:
@@ -98,9 +106,9 @@ def test_a_part_that_crashes_again_and_again_waits_longer_each_time(tmp_path: Pa
     assert re.findall(r"again in (\S+) s", out.getvalue()) == ["0.5", "1", "2"]
 
 
-def test_a_wrapper_that_is_killed_hard_takes_its_service_along(tmp_path: Path) -> None:
+def test_a_wrapper_that_is_killed_hard_takes_its_service_along(tmp_path: Path, started: Started) -> None:
     with watched(Supervisor([service("family", HAS_CHILD)], tmp_path)):
-        [wrapper] = alive(psutil.Process().children())
+        [wrapper] = started()
         members = family(wrapper.pid)
         assert len(members) == 3
         wrapper.kill()
@@ -116,13 +124,13 @@ def test_parts_stop_in_reverse_order(tmp_path: Path) -> None:
     assert re.findall(r"(part\d) \| stops", out.getvalue()) == ["part2", "part1", "part0"]
 
 
-def test_a_part_that_ignores_the_stop_signal_is_killed_after_its_grace(tmp_path: Path) -> None:
+def test_a_part_that_ignores_the_stop_signal_is_killed_after_its_grace(tmp_path: Path, started: Started) -> None:
     out = io.StringIO()
     supervisor = Supervisor([service("deaf", IGNORES_TERM, stop_grace_s=0.2)], tmp_path, Console(out))
     supervisor.start()
     supervisor.stop()
     assert "deaf did not stop in 0.2 s and was killed" in out.getvalue()
-    assert not alive(psutil.Process().children(recursive=True))
+    assert not started()
 
 
 def test_output_goes_to_the_services_own_log(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
 import redis
+from sqlalchemy import Engine, create_engine, text
 
 from tests.conftest import GUARD
 from tests.services.network_guard import OutsideWorld
@@ -69,6 +72,11 @@ def test_postgres_keeps_its_data_over_a_restart(postgres_server: PostgresServer,
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
+def test_each_test_gets_a_migrated_database_of_its_own_on_both_engines(database_url: str) -> None:
+    with closing_engine(database_url) as engine, engine.begin() as connection:
+        assert connection.execute(text("SELECT count(*) FROM runs")).scalar_one() == 0
+
+
 def test_a_connection_to_the_outside_is_refused_and_noted() -> None:
     with socket.socket() as connection, pytest.raises(OutsideWorld, match=r"192\.0\.2\.1"):
         connection.connect(("192.0.2.1", 80))
@@ -102,6 +110,13 @@ def test_servers_die_with_a_test_process_that_is_killed_hard() -> None:
         assert {"redis-server", "postgres"} <= {one.name() for one in family}
         os.kill(session.pid, signal.SIGKILL)
     wait_until("every server process ended", lambda: not any(one.is_running() for one in family))
+
+
+@contextmanager
+def closing_engine(url: str) -> Iterator[Engine]:
+    engine = create_engine(url)
+    yield engine
+    engine.dispose()
 
 
 def with_descendants(pid: int) -> list[psutil.Process]:
