@@ -10,7 +10,7 @@ T = TypeVar("T")
 PAUSE_S = 0.02
 
 
-def wait_until(description: str, condition: Callable[[], T], timeout_s: float = 10.0) -> T:
+def wait_until(description: str, condition: Callable[[], T | None], timeout_s: float = 10.0) -> T:
     """Returns the first truthy value of `condition`; fails with `description` and the last value after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not (value := condition()):

@@ -126,4 +126,6 @@ def api_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
 def flower_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
     config = str(Path(worker.flowerconfig.__file__).absolute())
     argv = (*CELERY, "flower", f"--conf={config}", f"--address={HOST}", f"--port={plan.flower_port}")
-    return Service("flower", argv, env=env, health=answers_http(plan.flower_port, "/healthcheck"), stage=WORKERS)
+    health = answers_http(plan.flower_port, "/healthcheck")
+    # It keeps nothing that could be lost, and sometimes swallows the signal.
+    return Service("flower", argv, env=env, health=health, stop_grace_s=2, stage=WORKERS)
