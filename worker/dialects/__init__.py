@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from worker.core.records import Dialect
+from worker.dialects.json_objects import JsonObjects
+from worker.dialects.native import Native
+from worker.dialects.react_brackets import ReactBrackets
+from worker.dialects.react_call import ReactCall
 from worker.dialects.react_json import ReactJson
+from worker.dialects.react_text import ReactText
 
-DIALECTS: dict[str, Dialect] = {found.name: found for found in (ReactJson(),)}
+DIALECTS: dict[str, Dialect] = {
+    found.name: found
+    for found in (
+        ReactJson(),
+        ReactText(),
+        ReactBrackets(),
+        ReactCall(),
+        JsonObjects(),
+        Native(),
+    )
+}
 """The dialects by name."""
 
 

@@ -63,7 +63,7 @@ def plain_input(page: Page, start: int, tool: ToolView | None, *, needs_text_too
     value = page.text[start:end]
     if end == len(page.text):
         value = without_residue(value)
-    text = trim(value)
+    text = unquoted(trim(value), tool)
     if text.lower() in _NOTHING:
         return nothing_given(tool, start + len(value.rstrip()))
     if needs_text_tool and tool is not None and tool.text_parameter is None:
@@ -71,6 +71,33 @@ def plain_input(page: Page, start: int, tool: ToolView | None, *, needs_text_too
     if _looks_like_remark(text, tool):
         return Refused("Text follows the input. Write the input alone and stop there.")
     return Given(_as_object(text, tool) if not needs_text_tool else text, start + len(value.rstrip()))
+
+
+def bracketed_input(value: str, tool: ToolView | None, end: int) -> Given | Refused:
+    """The input between brackets: plain text, a fenced program, or the tool's own parameters as JSON."""
+    fence = fence_at(value, 0)
+    if fence is not None and fence.closed and not value[fence.end :].strip():
+        inner = _fenced(Page(value, (), Labels([], len(value))), fence, tool)
+        return inner if isinstance(inner, Refused) else Given(inner.args, end)
+    text = unquoted(trim(value), tool)
+    if text.lower() in _NOTHING:
+        return nothing_given(tool, end)
+    if tool is None or tool.text_parameter is not None:
+        return Given(_as_object(text, tool), end)
+    if not text.startswith("{"):
+        return Refused(f"The input of {tool.name} must be one JSON object with {_parameters(tool)}.")
+    inner = _object_at(Page(text, (), Labels([], len(text))), 0, tool)
+    return inner if isinstance(inner, Refused) else Given(inner.args, end)
+
+
+def unquoted(text: str, tool: ToolView | None) -> str:
+    """A line without the quotes or backticks that stand around the whole of it; a program keeps its quotes."""
+    if tool is not None and tool.code_language is not None:
+        return text
+    mark = text[:1]
+    if len(text) > 2 and mark in "\"'`" and text[-1] == mark and mark not in text[1:-1] and "\n" not in text:
+        return text[1:-1].strip()
+    return text
 
 
 def trim(value: str) -> str:

@@ -15,7 +15,8 @@ AFTER_INPUT = STRONG | {Kind.WEAK_OBSERVATION, Kind.SPEAKER}
 _RESIDUE = re.compile(r"(?:^|\n)[ \t*]*(?:obs(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?|thought|观察?)[ \t*]*$", re.I)
 _RESULT_CUE = re.compile(
     r"\b(?:results?|returned|returns|output|outcome|observ\w+|shows?|showed|got|now know|"
-    r"(?:tool|search) (?:says|said|gave|found)|found that|according to|gives|gave|equals)\b|结果|得到|返回|查到|现在知道|我已经知道",
+    r"(?:tool|search) (?:says|said|gave|found)|found that|according to|gives|gave|equals)\b"
+    r"|结果|得到|返回|查到|现在知道|我已经知道",
     re.I,
 )
 _INTRO = (":", "：")

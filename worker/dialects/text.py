@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from worker.core.records import Example, JsonObject, Message, Parsed, Reply, ToolRequest, ToolView, Turn
+from worker.core.records import Actions, Example, JsonObject, Message, Parsed, Reply, ToolRequest, ToolView, Turn
+from worker.dialects.plain import single_text
 
 NOTHING_SAID = "(empty reply)"
 """Stands in history for a reply that held nothing: endpoints refuse empty messages."""
@@ -70,6 +73,30 @@ class TextDialect(ABC):
             said = self.write(turn.thought, self.write_answer(turn.answer))
         messages = [_assistant(said or NOTHING_SAID)]
         return [*messages, _user(turn.notice)] if turn.notice else messages
+
+
+def reads_back(dialect: TextDialect, written: str, request: ToolRequest) -> bool:
+    """Whether a call that is written so is read as the same call, by a tool with one text parameter or by any."""
+    names = list(request.args) if isinstance(request.args, dict) else ["input"]
+    parsed = dialect.parse(Reply(written), [TextTool(request.tool, names[0])])
+    if not isinstance(parsed, Actions) or parsed.calls[0].tool != request.tool:
+        return False
+    return parsed.calls[0].args == single_text(request.args)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTool:
+    """A tool of which only the name and its text parameter are known."""
+
+    name: str
+    text_parameter: str | None
+    description: str = ""
+    code_language: str | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        properties = {self.text_parameter: {"type": "string"}} if self.text_parameter else {}
+        return {"type": "object", "properties": properties}
 
 
 def _assistant(text: str) -> Message:

@@ -1,0 +1,66 @@
+"""Reads `Finish[…]`, and the other shapes in which models write it."""
+
+from __future__ import annotations
+
+import re
+
+from worker.dialects.brackets import TwoReadings, closing
+from worker.dialects.calls import read_call
+from worker.dialects.inputs import Refused
+from worker.dialects.labelled import Bad, Outcome, Said
+from worker.dialects.labels import Kind, Label
+from worker.dialects.page import Page, answer_end
+
+_KEYS = ("answer", "final_answer", "result", "text", "content", "output", "response")
+
+
+def finish(page: Page, opening: re.Match[str], start: int) -> Outcome:
+    """The answer that `Finish` opens with a bracket or a parenthesis."""
+    begin = opening.end()
+    end, turn = answer_end(page, Label(Kind.ANSWER, start, begin, ""))
+    if opening.group("open") == "[":
+        return _bracketed(page, start, begin, end, turn)
+    return _called(page, start, begin, end, turn)
+
+
+def finish_colon(page: Page, start: int, begin: int) -> Outcome:
+    """`Finish: the answer`, with a colon for the brackets."""
+    end, turn = answer_end(page, Label(Kind.ANSWER, start, begin, ""))
+    text = page.text[begin:end].strip()
+    return Said(text, start, end, turn) if text else Bad("The answer is empty.")
+
+
+def _bracketed(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:
+    for limit in dict.fromkeys((end, len(page.text))):
+        try:
+            close = closing(page.text[:limit], begin, 1)
+        except TwoReadings:
+            return Bad("Brackets in the answer make its end unclear; balance them.")
+        if close is not None:
+            text = page.text[begin:close].strip()
+            return Said(text, start, close + 1, turn) if text else Bad("The answer is empty.")
+    text = page.text[begin:end].strip()
+    if page.finished and text and turn is None and "[" not in text:
+        return Said(text, start, end)
+    return Bad("Finish[…] is not closed, so the answer may have been cut off.")
+
+
+def _called(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:
+    """`Finish("…")` or `Finish(answer="…")`; without quotes the text up to the last parenthesis of the answer."""
+    given = read_call(page.text, begin, None, (), went_on=page.finished)
+    if isinstance(given, Refused):
+        return _unquoted(page, start, begin, end, turn)
+    args = given.args
+    if isinstance(args, dict) and len(args) == 1 and next(iter(args)) in _KEYS:
+        args = next(iter(args.values()))
+    if isinstance(args, str) and args.strip():
+        return Said(args.strip(), start, given.end, turn)
+    return Bad("Write the answer as Finish[the answer].")
+
+
+def _unquoted(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:
+    text = page.text[begin:end].rstrip("` \t\r\n")
+    quoted = text.lstrip()[:1] in "\"'“" or re.match(r"\s*\w+\s*=", text)
+    if quoted or not text.endswith(")") or text.count("(") != text.count(")") - 1:
+        return Bad("Write the answer as Finish[the answer].")
+    return Said(text[:-1].strip(), start, end, turn) if text[:-1].strip() else Bad("The answer is empty.")

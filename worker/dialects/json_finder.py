@@ -1,0 +1,83 @@
+"""Finds the JSON objects that count in a reply, whatever stands around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from worker.core.records import JsonObject
+from worker.dialects.lenient import AtEnd, Read, read_value
+from worker.dialects.strings import Unreadable
+
+_BEGINS = re.compile(r"[{\[]")
+_MAX_TRIES = 12
+_WRAPPERS = frozenset({"tool_call", "action", "response", "answer", "function_call", "output", "reply", "result"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that counts, the prose before it, and where it ended."""
+
+    value: JsonObject
+    before: str
+    end: int
+
+
+def find_objects(text: str, counts: Callable[[JsonObject], bool], finished: bool) -> list[Found] | str:
+    """The objects that count, in order; a reason where there is none, or where the first one cannot be read."""
+    found: list[Found] = []
+    at, tries = 0, 0
+    begin = _first_begin(text)
+    while begin is not None and tries < _MAX_TRIES:
+        read = _try(text, begin, finished)
+        if isinstance(read, Unreadable):
+            if not found and (read.cut or _means_an_object(text, begin)):
+                return f"The JSON cannot be read: {read}."
+            at, tries = begin + 1, tries + 1
+        else:
+            before = text[:begin].strip().removesuffix("```json").rstrip("` \n") if not found else ""
+            found += [Found(value, before, read.end) for value in _objects(read.value, counts)]
+            at = max(read.end, begin + 1)
+            tries += 0 if found else 1
+        if len(found) > _MAX_TRIES:
+            break
+        begin = match.start() if (match := _BEGINS.search(text, at)) else None
+    return found or "The reply holds no JSON object of either form."
+
+
+def _first_begin(text: str) -> int | None:
+    if text.startswith('"') and re.match(r'"\s*\{', text):
+        return 0
+    match = _BEGINS.search(text)
+    return match.start() if match else None
+
+
+def _try(text: str, begin: int, finished: bool) -> Read | Unreadable:
+    try:
+        return read_value(text, begin, AtEnd.CLOSE if finished else AtEnd.CLOSE_OUTER)
+    except Unreadable as error:
+        return error
+
+
+def _means_an_object(text: str, begin: int) -> bool:
+    """Whether an object of ours was meant where reading failed, so that nothing inside it may count."""
+    return re.match(r"\{\s*[\"'“]?\w+[\"'”]?\s*[:：]", text[begin : begin + 80]) is not None
+
+
+def _objects(value: Any, counts: Callable[[JsonObject], bool]) -> list[JsonObject]:
+    if isinstance(value, str):
+        inner = _try(value, 0, finished=False)
+        return [] if isinstance(inner, Unreadable) or isinstance(inner.value, str) else _objects(inner.value, counts)
+    if isinstance(value, list):
+        return [item for part in value[:20] if isinstance(part, dict) for item in _objects(part, counts)]
+    if not isinstance(value, dict):
+        return []
+    if counts(value):
+        return [value]
+    if len(value) == 1:
+        key, inner_value = next(iter(value.items()))
+        if key in _WRAPPERS and isinstance(inner_value, dict) and counts(inner_value):
+            return [inner_value]
+    return []

@@ -1,0 +1,187 @@
+"""`json`: each reply is one JSON object, a tool call or an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.inputs import Given, Refused, as_arguments, nothing_given
+from worker.dialects.json_finder import Found, find_objects
+from worker.dialects.names import find_tool, says_final
+from worker.dialects.reasoning import without_reasoning
+from worker.dialects.schema_text import list_tools
+from worker.dialects.text import TextDialect
+from worker.dialects.tidy import tidy
+
+_FORM = (
+    'Reply with one JSON object: {"type": "tool_call", "tool_name": "…", "tool_args": {…}} or '
+    '{"type": "answer", "content": "…"}.'
+)
+_INSTRUCTIONS = """\
+You have these tools:
+
+{tools}
+
+Each reply is exactly one JSON object of one of these two forms, with nothing before or behind it.
+
+To use a tool:
+
+{{"type": "tool_call", "thought": "what you need and why", "tool_name": "name", "tool_args": {{"parameter": "value"}}}}
+
+`tool_name` is a name exactly as listed, `tool_args` an object with the tool's parameters. Write line breaks in strings
+as \\n. The next message then brings the result, beginning with `Observation:`.
+
+To finish:
+
+{{"type": "answer", "content": "the complete answer"}}
+
+Digest results into the answer instead of passing them on. If you called one tool with the same arguments three times
+running, give the best answer that you have.
+
+One example, with a tool that is made up for it:
+
+{{"type": "tool_call", "thought": "It is listed.", "tool_name": "example_lookup", "tool_args": {{"topic": "price"}}}}
+
+(then you are told `Observation: 80 euros a night`, and you reply)
+
+{{"type": "answer", "content": "Three nights cost 240 euros."}}"""
+_CALL_TYPES = frozenset({"tool_call", "toolcall", "function_call", "function", "tool_use", "tool", "action", "call"})
+_ANSWER_TYPES = frozenset({"answer", "final_answer", "finalanswer", "final", "finish", "response"})
+_RESULT_TYPES = frozenset({"tool_result", "tool_response", "observation", "result", "function_result", "tool_output"})
+_NAMES = ("tool_name", "tool", "name", "function_name", "action", "function")
+_ARGS = (
+    "tool_args",
+    "tool_input",
+    "tool_arguments",
+    "arguments",
+    "args",
+    "parameters",
+    "params",
+    "action_input",
+    "input",
+)
+_CONTENTS = ("content", "answer", "final_answer", "text", "response", "output")
+
+
+class JsonObjects(TextDialect):
+    """Objects for endpoints with a JSON mode."""
+
+    name = "json"
+    final = ""
+    stop = ("\nObservation:",)
+
+    def instructions(self, tools: Sequence[ToolView]) -> str:
+        return _INSTRUCTIONS.format(tools=list_tools(tools))
+
+    def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
+        tidied = tidy(reply.text)
+        found = find_objects(tidied.text, lambda value: _kind(value) is not None, reply.finish_reason == "stop")
+        outcome = _read(found, tools) if isinstance(found, list) else found
+        if isinstance(outcome, str):
+            reason = "The reply is empty." if not tidied.text else outcome
+            return Malformed(f"{reason} {_FORM}", kept=tidied.text[:8000], dropped=tidied.dropped)
+        parsed, first = outcome
+        kept = tidied.text[: first.end].strip()
+        dropped = (*tidied.dropped, *_rest(tidied.text[first.end :]))
+        if isinstance(parsed, Answer):
+            return Answer(parsed.text, parsed.thought or first.before, kept, dropped)
+        return Actions(parsed.calls, parsed.thought or first.before, kept, dropped)
+
+    def write_call(self, request: ToolRequest) -> str:
+        return self._object({"type": "tool_call", "tool_name": request.tool, "tool_args": request.args})
+
+    def write_answer(self, answer: str) -> str:
+        return self._object({"type": "answer", "content": answer})
+
+    def write(self, thought: str, body: str) -> str:
+        if not thought:
+            return body
+        return self._object({**json.loads(body), "thought": thought})
+
+    def _object(self, value: JsonObject) -> str:
+        first = {key: value[key] for key in ("type", "thought") if key in value}
+        return json.dumps({**first, **value}, ensure_ascii=False)
+
+
+def _rest(text: str) -> tuple[str, ...]:
+    rest = text.strip(" \t\r\n`]")
+    return (f"what followed: {rest[:200]}",) if rest else ()
+
+
+def _kind(value: JsonObject) -> str | None:
+    """`call`, `answer` or `result`; None for an object of another kind. Contradictory ones are `both`."""
+    written = str(value.get("type") or "").lower().replace("-", "_").replace(" ", "_")
+    if written in _RESULT_TYPES:
+        return "result"
+    name = _first(value, _NAMES)
+    names_tool = (isinstance(name, str) and name.strip() != "") or isinstance(name, dict)
+    if written in _ANSWER_TYPES:
+        return "both" if names_tool and "tool_name" in value and value.get("tool_args") else "answer"
+    if written in _CALL_TYPES:
+        return "call"
+    if written:
+        return None
+    has_args = any(key in value for key in _ARGS)
+    if names_tool and (has_args or isinstance(name, dict) or "tool_name" in value):
+        return "both" if "answer" in value or "final_answer" in value else "call"
+    only = [key for key in value if key not in ("thought", "thoughts", "reasoning")]
+    return "answer" if len(only) == 1 and only[0] in ("answer", "final_answer") and not names_tool else None
+
+
+def _read(found: list[Found], tools: Sequence[ToolView]) -> tuple[Actions | Answer, Found] | str:
+    """The first object, if what follows does not contradict it; else why not."""
+    kinds = [_kind(item.value) for item in found]
+    if kinds[0] == "result":
+        return "Results come from the tools. Never write one yourself."
+    if kinds[0] == "both":
+        return "The object holds a tool call and an answer. Write one of them."
+    following = next((kind for kind in kinds[1:] if kind != kinds[0]), None)
+    if following is not None and following != "result":
+        return "The reply holds a tool call and an answer. Write one of them."
+    if kinds[0] == "answer":
+        texts = [_content(item.value) for item, kind in zip(found, kinds, strict=True) if kind == "answer"]
+        if "result" not in kinds and any(text != texts[0] for text in texts):
+            return "The reply holds two different answers. Write one."
+        return (Answer(texts[0], _thought(found[0].value), ""), found[0]) if texts[0] else "The answer is empty."
+    call = _call(found[0].value, tools)
+    return call if isinstance(call, str) else (Actions((call,), _thought(found[0].value), ""), found[0])
+
+
+def _call(value: JsonObject, tools: Sequence[ToolView]) -> ToolRequest | str:
+    name = _first(value, _NAMES)
+    if isinstance(name, dict):
+        return _call(name, tools)
+    if not isinstance(name, str) or not name.strip():
+        return "The name of the tool is missing."
+    if says_final(name, tools):
+        return "To answer, use the type answer."
+    named = find_tool(name, tools)
+    if named is None:
+        return "tool_name must hold the name of one tool."
+    given = _first(value, _ARGS)
+    if given is None or given == "":
+        args: JsonObject | str | Refused | Given = nothing_given(named.tool, 0)
+    else:
+        args = as_arguments(given, named.tool)
+    if isinstance(args, Refused):
+        return args.reason
+    return ToolRequest(named.name, args.args if isinstance(args, Given) else args)
+
+
+def _content(value: JsonObject) -> str:
+    content = _first(value, _CONTENTS)
+    if content is None or content == "":
+        return ""
+    if isinstance(content, str):
+        return without_reasoning(content)[0].strip()
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _thought(value: JsonObject) -> str:
+    thought = _first(value, ("thought", "thoughts", "reasoning"))
+    return thought.strip() if isinstance(thought, str) else ""
+
+
+def _first(value: JsonObject, keys: Sequence[str]) -> object:
+    return next((value[key] for key in keys if value.get(key) is not None), None)

@@ -1,0 +1,122 @@
+"""`native`: the chat API's own tool calls, several at once; a message without calls is the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from worker.core.records import (
+    Actions,
+    Answer,
+    Example,
+    JsonObject,
+    Malformed,
+    Message,
+    Observed,
+    Parsed,
+    Reply,
+    ToolView,
+    Turn,
+)
+from worker.dialects.leaked import leaked_calls
+from worker.dialects.native_calls import requested
+from worker.dialects.text import NOTHING_SAID
+from worker.dialects.tidy import tidy
+
+_FORM = "Call a tool through the API's tool calls, or reply with the complete answer as text."
+_INSTRUCTIONS = """\
+Use the tools that you are given by calling them; independent calls may be made together in one step. Wait for the
+results before you go on. Before a call you may say in a sentence what you need and why.
+
+When you know the answer, reply with it as plain text and without a tool call."""
+
+
+class Native:
+    """For endpoints that support tools."""
+
+    name = "native"
+    stop: tuple[str, ...] = ()
+
+    def instructions(self, tools: Sequence[ToolView]) -> str:
+        return _INSTRUCTIONS if tools else "Reply with the complete answer as plain text."
+
+    def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
+        content = _content(reply)
+        tidied = tidy(content)
+        found = requested(reply.message, tools)
+        if isinstance(found, str):
+            return Malformed(f"{found} {_FORM}", kept=tidied.text[:8000], thought=tidied.text, dropped=tidied.dropped)
+        if not found.calls:
+            return _without_calls(reply, tidied.text, tidied.dropped, tools)
+        return Actions(found.calls, tidied.text, tidied.text, (*tidied.dropped, *found.dropped))
+
+    def transcript(self, turn: Turn) -> list[Message]:
+        if not turn.calls:
+            said = turn.kept or turn.answer or NOTHING_SAID
+            notice: list[Message] = [{"role": "user", "content": turn.notice}] if turn.notice else []
+            return [{"role": "assistant", "content": said}, *notice]
+        ids = _ids(turn.calls)
+        calls = [_call(call, call_id) for call, call_id in zip(turn.calls, ids, strict=True)]
+        messages: list[Message] = [
+            {"role": "assistant", "content": (turn.kept or turn.thought) or None, "tool_calls": calls}
+        ]
+        messages += [
+            {"role": "tool", "tool_call_id": call_id, "content": call.observation}
+            for call, call_id in zip(turn.calls, ids, strict=True)
+        ]
+        return [*messages, {"role": "user", "content": turn.notice}] if turn.notice else messages
+
+    def example(self, example: Example) -> list[Message]:
+        messages: list[Message] = [{"role": "user", "content": example.question}]
+        for turn in example.turns:
+            messages += self.transcript(turn)
+        return [*messages, {"role": "assistant", "content": example.answer}]
+
+    def request(self, tools: Sequence[ToolView]) -> JsonObject:
+        if not tools:
+            return {}
+        return {"tools": [_definition(tool) for tool in tools]}
+
+
+def _definition(tool: ToolView) -> JsonObject:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _call(call: Observed, call_id: str) -> JsonObject:
+    arguments = json.dumps(call.args, ensure_ascii=False)
+    return {"id": call_id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
+
+
+def _ids(calls: Sequence[Observed]) -> list[str]:
+    """An id for each call: its own, or one made from its place where it has none or shares it."""
+    ids: list[str] = []
+    for index, call in enumerate(calls, start=1):
+        wanted = call.call_id or f"call_{index}"
+        ids.append(wanted if wanted not in ids else f"{wanted}_{index}")
+    return ids
+
+
+def _content(reply: Reply) -> str:
+    """The text of the message; some endpoints send it in parts."""
+    content = reply.message.get("content", reply.text)
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") != "thinking"]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else reply.text
+
+
+def _without_calls(reply: Reply, text: str, dropped: tuple[str, ...], tools: Sequence[ToolView]) -> Parsed:
+    leaked = leaked_calls(text, tools)
+    if isinstance(leaked, str):
+        return Malformed(f"{leaked} {_FORM}", kept=text[:8000], thought=text, dropped=dropped)
+    if leaked is not None:
+        calls, thought = leaked
+        return Actions(calls, thought, thought, (*dropped, "tool call markup in the text"))
+    if reply.finish_reason == "length":
+        return Malformed(f"The reply was cut off at the length limit. Write less. {_FORM}", text[:8000], text, dropped)
+    if not text:
+        refused = reply.message.get("refusal")
+        reason = f"The model refused: {refused}" if refused else "The reply holds neither text nor a tool call."
+        return Malformed(f"{reason} {_FORM}", kept="", dropped=dropped)
+    return Answer(text, "", text, dropped)
