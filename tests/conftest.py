@@ -18,6 +18,17 @@ GUARD = NetworkGuard()
 GUARD.install()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--chaos-seed", type=int, default=1, help="the seed of the faults in tests marked `chaos`")
+
+
+@pytest.fixture
+def chaos_seed(request: pytest.FixtureRequest) -> int:
+    """The seed that `make chaos SEED=n` names."""
+    seed: int = request.config.getoption("--chaos-seed")
+    return seed
+
+
 @pytest.fixture(autouse=True)
 def loopback_only(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that connects to anything but loopback or a unix socket; `internet` tests are exempt."""

@@ -7,7 +7,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -29,10 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def flower_port(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Flower with our configuration and argument list, on an application of the tests' own, and one worker."""
     monkeypatch.chdir(ROOT)
-    plan = StackPlan(tmp_path, "sqlite://", flower_port=0).with_ports()
+    plan = StackPlan(tmp_path, "sqlite://", flower_port=0, celery_app=SMALL_APP).with_ports()
     env = {"STEPMILL_REDIS_URL": redis_url, "FLOWER_UNAUTHENTICATED_API": "true"}
     flower = flower_service(plan, env)
-    flower = replace(flower, argv=tuple(SMALL_APP if "celery_app" in part else part for part in flower.argv))
     options = ("--pool", "threads", "--loglevel", "info", "--without-mingle", "--without-gossip")
     argv = (sys.executable, "-m", "celery", "-A", SMALL_APP, "worker", *options)
     worker = Service("worker", argv, env=env, ready_line=WORKER_READY, stage=2)

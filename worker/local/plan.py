@@ -13,8 +13,6 @@ from worker.local.health import answers_http
 from worker.local.ports import HOST, free_port
 from worker.local.service import Service
 
-STEPMILL = (sys.executable, "-m", "worker.cli.main")
-CELERY = (sys.executable, "-m", "celery", "-A", "worker.celery_app:app")
 WORKER_READY = re.compile(r"\bready\b")
 SERVERS, WORKERS = 0, 1
 
@@ -28,9 +26,9 @@ class WorkerPlan:
     pool: str = "threads"
     concurrency: int = 1
 
-    def argv(self) -> tuple[str, ...]:
+    def argv(self, stepmill: tuple[str, ...]) -> tuple[str, ...]:
         options = ("--queues", self.queues, "--pool", self.pool, "--concurrency", str(self.concurrency))
-        return (*STEPMILL, "worker", *options)
+        return (*stepmill, "worker", *options)
 
 
 DEFAULT_WORKERS = (
@@ -57,6 +55,8 @@ class StackPlan:
     drain_grace_s: float = 8.0
     practice_args: tuple[str, ...] = ()
     extra_env: Mapping[str, str] = field(default_factory=dict)
+    stepmill: tuple[str, ...] = (sys.executable, "-m", "worker.cli.main")
+    celery_app: str = "worker.celery_app:app"
 
     def fixed_ports(self) -> dict[str, int]:
         """The ports that somebody asked for, by what they are for."""
@@ -99,7 +99,7 @@ def environment(plan: StackPlan, redis_url: str) -> dict[str, str]:
 
 def embedded_services(plan: StackPlan, env: Mapping[str, str]) -> list[Service]:
     """Everything but Redis, which must be known before the environment is."""
-    upgrade = Service("database", (*STEPMILL, "db", "upgrade"), env=env, one_shot=True, stage=SERVERS)
+    upgrade = Service("database", (*plan.stepmill, "db", "upgrade"), env=env, one_shot=True, stage=SERVERS)
     services = [upgrade, *(worker_service(one, plan, env) for one in plan.workers)]
     if plan.practice:
         services.append(practice_service(plan, env))
@@ -108,24 +108,24 @@ def embedded_services(plan: StackPlan, env: Mapping[str, str]) -> list[Service]:
 
 def worker_service(described: WorkerPlan, plan: StackPlan, env: Mapping[str, str]) -> Service:
     grace_s = plan.drain_grace_s + 7  # to hand back what it could not finish, and to end its pool
-    return Service(
-        described.name, described.argv(), env=env, ready_line=WORKER_READY, stop_grace_s=grace_s, stage=WORKERS
-    )
+    argv = described.argv(plan.stepmill)
+    return Service(described.name, argv, env=env, ready_line=WORKER_READY, stop_grace_s=grace_s, stage=WORKERS)
 
 
 def practice_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
-    argv = (*STEPMILL, "simulate", "--port", str(plan.practice_port), *plan.practice_args)
+    argv = (*plan.stepmill, "simulate", "--port", str(plan.practice_port), *plan.practice_args)
     return Service("model", argv, env=env, health=answers_http(plan.practice_port, "/v1/models"), stage=SERVERS)
 
 
 def api_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
-    argv = (*STEPMILL, "serve", "--port", str(plan.api_port))
+    argv = (*plan.stepmill, "serve", "--port", str(plan.api_port))
     return Service("api", argv, env=env, health=answers_http(plan.api_port, "/healthz"), stage=WORKERS)
 
 
 def flower_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
     config = str(Path(worker.flowerconfig.__file__).absolute())
-    argv = (*CELERY, "flower", f"--conf={config}", f"--address={HOST}", f"--port={plan.flower_port}")
+    options = (f"--conf={config}", f"--address={HOST}", f"--port={plan.flower_port}")
+    argv = (sys.executable, "-m", "celery", "-A", plan.celery_app, "flower", *options)
     health = answers_http(plan.flower_port, "/healthcheck")
     # It keeps nothing that could be lost, and sometimes swallows the signal.
     return Service("flower", argv, env=env, health=health, stop_grace_s=2, stage=WORKERS)

@@ -15,7 +15,7 @@ from worker.local.plan import StackPlan, addresses, embedded_services, environme
 from worker.local.ports import require_free
 from worker.local.redis_server import private_redis
 from worker.local.service import Service
-from worker.local.state import StackInfo, own_info, read_info, supervising, write_info
+from worker.local.state import STATE_FILE, StackInfo, own_info, supervising, write_info
 from worker.local.supervisor import Supervisor
 
 FORMER_STACK_ENDS_WITHIN_S = 6.0
@@ -27,7 +27,7 @@ def up(plan: StackPlan, console: Console | None = None, on_ready: Callable[[Stac
     Raises a StackError (AlreadyRunning, PortInUse, ServiceFailed) with nothing left running.
     """
     data_dir = plan.data_dir
-    former = read_info(data_dir)
+    former = (data_dir / STATE_FILE).exists()
     with supervising(data_dir):
         require_free_ports(plan.fixed_ports(), patience_s=FORMER_STACK_ENDS_WITHIN_S if former else 0.0)
         info, services = compose(plan.with_ports())

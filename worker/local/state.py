@@ -128,12 +128,22 @@ def down(data_dir: Path, timeout_s: float = 60.0) -> bool:
     info = running_stack(data_dir)
     if info is None:
         return False
+    parts = family(info)
     signal_stack(info, signal.SIGTERM)
     if not ended_within(info, timeout_s):
-        # Its children notice that it is gone and end themselves.
+        # Its parts notice that it is gone and end themselves.
         signal_stack(info, signal.SIGKILL)
-        ended_within(info, HARD_STOP_S)
+        psutil.wait_procs(parts, timeout=HARD_STOP_S)
     return True
+
+
+def family(info: StackInfo) -> list[psutil.Process]:
+    """The supervisor and everything below it."""
+    try:
+        supervisor = psutil.Process(info.pid)
+        return [supervisor, *supervisor.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def signal_stack(info: StackInfo, number: signal.Signals) -> None:
