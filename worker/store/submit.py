@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +14,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from worker.core.records import JsonObject
-from worker.core.states import Klass
+from worker.core.states import BatchState, Klass
 from worker.store.session import NOW, Store, new_id
 from worker.store.tables import batches, configurations, owners, runs
 
 LOCAL_OWNER = "local"
 """Who owns what is submitted without a key of somebody's own."""
+
+DISCARDED_AT_ONCE = 5_000
+"""Runs that one transaction of a discard deletes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,15 @@ class NewRun:
 
 
 class DuplicateCustomId(Exception):
-    """Two lines of a batch carry the same `custom_id`."""
+    """Lines of a batch carry a `custom_id` that an earlier line has; none of their chunk was taken."""
 
-    def __init__(self, custom_id: str) -> None:
-        super().__init__(custom_id)
-        self.custom_id = custom_id
+    def __init__(self, custom_ids: Sequence[str]) -> None:
+        super().__init__(", ".join(custom_ids))
+        self.custom_ids = frozenset(custom_ids)
+
+
+class SubmissionGone(Exception):
+    """The batch was discarded while it was being filled: the same submission arrived once more."""
 
 
 def ensure_owner(store: Store, owner_id: str = LOCAL_OWNER, weight: float = 1.0) -> None:
@@ -121,7 +129,10 @@ def _find(store: Store, new: NewBatch) -> tuple[str, bool] | None:
 
 
 def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Sequence[NewRun]) -> list[str]:
-    """Adds a chunk of runs, numbered from `first_seq`; returns their ids. Raises `DuplicateCustomId`."""
+    """Adds a chunk of runs, numbered from `first_seq` without gaps; returns their ids.
+
+    Raises `DuplicateCustomId` (of this chunk nothing was taken) or `SubmissionGone`.
+    """
     ids = [new_id("run") for _ in new]
     rows = [
         {
@@ -133,35 +144,57 @@ def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Se
     ]  # fmt: skip
     try:
         with store.write() as tx:
+            counted = update(batches).where(batches.c.id == batch_id, *_FILLING)
+            if tx.execute(counted.values(total=batches.c.total + len(rows))).rowcount != 1:
+                raise SubmissionGone(batch_id)
             tx.execute(insert(runs).values(created_at=NOW), rows)
-            tx.execute(update(batches).where(batches.c.id == batch_id).values(total=batches.c.total + len(rows)))
     except IntegrityError:
-        raise DuplicateCustomId(_duplicate(store, batch_id, new)) from None
+        raise DuplicateCustomId(_duplicates(store, batch_id, new)) from None
     return ids
 
 
-def _duplicate(store: Store, batch_id: str, new: Sequence[NewRun]) -> str:
-    """Which custom_id stands twice, in this chunk or in an earlier one."""
-    seen: set[str] = set()
-    for run in new:
-        if run.custom_id is not None and run.custom_id in seen:
-            return run.custom_id
-        seen.add(run.custom_id or "")
-    query = select(runs.c.custom_id).where(runs.c.batch_id == batch_id, runs.c.custom_id.in_(seen)).limit(1)
+_FILLING = (batches.c.sealed.is_(False), batches.c.state == BatchState.OPEN.value)
+
+
+def _duplicates(store: Store, batch_id: str, new: Sequence[NewRun]) -> list[str]:
+    """Which custom_ids stand twice, in this chunk or in an earlier one."""
+    counts = Counter(run.custom_id for run in new if run.custom_id is not None)
+    query = select(runs.c.custom_id).where(runs.c.batch_id == batch_id, runs.c.custom_id.in_(list(counts)))
     with store.read() as tx:
-        return str(tx.execute(query).scalar())
+        stored = list(tx.execute(query).scalars())
+    return [*stored, *(name for name, count in counts.items() if count > 1)]
 
 
-def seal(store: Store, batch_id: str) -> bool:
+def seal(store: Store, batch_id: str, options: JsonObject | None = None) -> bool:
     """The batch is whole: its runs may be admitted. False: it was sealed or discarded before."""
-    statement = update(batches).where(batches.c.id == batch_id, batches.c.sealed.is_(False))
+    statement = update(batches).where(batches.c.id == batch_id, *_FILLING)
+    values = {"sealed": True} if options is None else {"sealed": True, "options": options}
     with store.write() as tx:
-        return tx.execute(statement.values(sealed=True)).rowcount == 1
+        return tx.execute(statement.values(values)).rowcount == 1
 
 
 def discard(store: Store, batch_id: str) -> None:
-    """Undoes a submission that was not sealed: nothing is left half done."""
+    """Undoes a submission that was not sealed: nothing is left half done. Safe to repeat."""
+    # Marked first, so that whoever is still filling it stops; then emptied in short transactions.
+    gone = {"state": BatchState.CANCELLED.value, "submission_key": None, "total": 0}
     with store.write() as tx:
-        if tx.execute(select(batches.c.sealed).where(batches.c.id == batch_id)).scalar() is False:
-            tx.execute(delete(runs).where(runs.c.batch_id == batch_id))
-            tx.execute(delete(batches).where(batches.c.id == batch_id))
+        unsealed = update(batches).where(batches.c.id == batch_id, batches.c.sealed.is_(False))
+        if tx.execute(unsealed.values(gone)).rowcount != 1:
+            return
+    some = select(runs.c.id).where(runs.c.batch_id == batch_id).limit(DISCARDED_AT_ONCE)
+    more = True
+    while more:
+        with store.write() as tx:
+            more = tx.execute(delete(runs).where(runs.c.id.in_(some))).rowcount > 0
+    with store.write() as tx:
+        tx.execute(delete(batches).where(batches.c.id == batch_id))
+
+
+def discard_abandoned(store: Store, older_than_s: float) -> int:
+    """Clears away submissions whose sender, or whose API process, was lost on the way; returns how many."""
+    query = select(batches.c.id).where(batches.c.sealed.is_(False), batches.c.created_at < NOW - older_than_s)
+    with store.read() as tx:
+        ids = list(tx.execute(query).scalars())
+    for batch_id in ids:
+        discard(store, batch_id)
+    return len(ids)
