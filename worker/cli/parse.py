@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 import click
-from click.utils import get_text_stream
 
 from tools.registry import load_tools
 from worker.core.records import Actions, Answer, JsonObject, Parsed, Reply, ToolRequest, ToolView
@@ -51,7 +51,7 @@ def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> Non
     """
     views = known_tools()
     names = [name.strip() for name in tool_names.split(",") if name.strip()]
-    stdin = get_text_stream("stdin", encoding="utf-8", errors="replace")
+    stdin = _standard_input()
     if jsonl:
         for outcome in outcomes(stdin, dialect_name, names, views):
             _print(outcome)
@@ -60,6 +60,13 @@ def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> Non
         raise click.UsageError(f"Say which dialect: --dialect {'|'.join(DIALECTS)}")
     outcome = explain(_known_dialect(dialect_name), stdin.read(), names, views)
     click.echo(json.dumps(outcome, ensure_ascii=False, indent=2))
+
+
+def _standard_input() -> TextIO:
+    """Standard input as UTF-8 with its line ends as they are, whatever the terminal's settings."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="")
+    return sys.stdin
 
 
 def known_tools() -> dict[str, ToolView]:
