@@ -108,7 +108,7 @@ def _hours_de(source: random.Random) -> _Asked:
 
 def _two_things_en(source: random.Random) -> _Asked:
     a, b = source.randint(11, 99), source.randint(11, 99)
-    return "drawn-two-things-en", f"What is {a} × {b}, and what time is it in London?", None
+    return "drawn-product-and-clock-en", f"What is {a} × {b}, and what time is it in London?", None
 
 
 _DRAWN: tuple[Callable[[random.Random], _Asked], ...] = (

@@ -18,6 +18,8 @@ from worker.simulator.config import Config
 from worker.simulator.server import Server
 
 _START_S = 10.0
+# A proxy that the environment names is not asked about a server on this machine.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Control:
@@ -44,7 +46,7 @@ class Control:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with _OPENER.open(request, timeout=30) as response:
                 value: dict[str, Any] = json.load(response)
                 return value
         except urllib.error.HTTPError as error:
@@ -92,9 +94,9 @@ def run_forever(config: Config, host: str, port: int, announce: Callable[[str], 
     async def live() -> None:
         server = Server(config)
         bound_host, bound_port = await server.start(host, port)
-        announce(f"http://{bound_host}:{bound_port}/v1")
         ended = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        announce(f"http://{bound_host}:{bound_port}/v1")
         try:
             await ended.wait()
         finally:

@@ -14,7 +14,7 @@ _ASKED = any_of(
     r"字符|几个字|多少个?字|文字数|何文字|何字",
     r"caracteres|letras|Zeichen|Buchstaben|caractères|lettres|caratteri|lettere|символ|букв|글자",
 )
-_QUOTED = re.compile(r"[\"“„«「『‘']\s*(.+?)\s*[\"”“»」』’'](?!\w)")
+_QUOTED = re.compile(r"(?:[\"“„«「『‘]|(?<!\w)')\s*(.+?)\s*(?:[\"”“»」』]|[’'](?!\w))")
 _AFTER = re.compile(
     joined(
         r"in the (?:word|text|string|phrase|name)|in the|in",
@@ -29,9 +29,10 @@ _BEFORE = re.compile(
 _ONE = re.compile(
     joined(
         "how many times does (?:the )?(?:letter|character)?|the letter|letter",
-        "la letra|Buchstaben?|lettre|lettera|буква|字母",
+        "la letra|Buchstaben?|lettre|lettera|буква",
     )
-    + r"\s*[\"“'‘「«]?(\w)[\"”'’」»]?\s"
+    + r"\b\s*[\"“'‘「«]?(\w)[\"”'’」»]?\s"
+    r"|字母\s*[\"“‘「]?(\w)"
     r"|how many [\"“'‘]?(\w)[\"”'’]?(?:'?s) ",
     re.IGNORECASE,
 )

@@ -9,7 +9,8 @@ from worker.simulator.topics.asking import Question, ask
 
 _SQL = re.compile(r"[`\"“]?\b((?:SELECT|WITH)\b[^`\"”;]+)", re.IGNORECASE)
 _ROWS = re.compile(r"how many (?:rows|records|entries) .*?\b(?:table|tabelle|tabla)\s+[`\"']?(\w+)", re.IGNORECASE)
-_DATABASE = re.compile(r"\bdatabase\s+(?:called |named )?[`\"']?(\w+)|[`\"']?(\w+)[`\"']? database\b", re.IGNORECASE)
+_DATABASE = re.compile(r"\bdatabase\s+(?:called |named )?[`\"']?(?!have|has|hold|is|are|contain)(\w+)", re.IGNORECASE)
+_DATABASE_AFTER = re.compile(r"[`\"']?(\w+)[`\"']? database\b", re.IGNORECASE)
 _FILE = re.compile(
     r"\b(?:file|Datei|archivo|fichier)\s+[`\"'“]?([\w./-]*\w\.\w{1,5})|文件\s*[`\"“]?([\w./-]+\.\w{1,5})", re.IGNORECASE
 )
@@ -37,8 +38,8 @@ def _sql(question: Question) -> Call | None:
     query = f"SELECT count(*) FROM {rows[1]}" if rows else given[1].strip() if given else ""
     tool = question.tools["sql_query"]
     args = {tool.pick("query", "sql"): query}
-    if match := _DATABASE.search(question.text):
-        args[tool.pick("database")] = match[1] or match[2]
+    if match := _DATABASE.search(question.text) or _DATABASE_AFTER.search(question.text):
+        args[tool.pick("database")] = match[1]
     return Call("sql_query", args)
 
 
