@@ -21,6 +21,8 @@ _META = re.compile(
     re.I,
 )
 _ENDS_BLOCK = frozenset({Kind.OBSERVATION, Kind.THOUGHT, Kind.ANSWER})
+_WORD_JSON = re.compile(r"(?:json|`)[ \t]*\n?[ \t]*(?=\{)", re.I)
+_HAS_OBJECT = re.compile(r"\{\s*[\"'“]")
 _DATA_WORDS = ("json", "json5", "jsonc", "js", "javascript")
 
 
@@ -45,6 +47,8 @@ def json_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused
     if fence is not None:
         return _fenced(page, fence, tool)
     begin = _skip_blanks(page.text, start)
+    if word := _WORD_JSON.match(page.text, begin):
+        begin = word.end()
     if page.text[begin : begin + 1] in ("{", "["):
         return _object_at(page, begin, tool)
     if page.text[begin : begin + 1] in ('"', "'", "“"):
@@ -68,6 +72,8 @@ def plain_input(page: Page, start: int, tool: ToolView | None, *, needs_text_too
         return nothing_given(tool, start + len(value.rstrip()))
     if needs_text_tool and tool is not None and tool.text_parameter is None:
         return Refused(f"The input of {tool.name} must be one JSON object with {_parameters(tool)}.")
+    if needs_text_tool and (tool is None or tool.code_language is None) and _HAS_OBJECT.search(text):
+        return Refused("The input must be one JSON object and nothing else.")
     if _looks_like_remark(text, tool):
         return Refused("Text follows the input. Write the input alone and stop there.")
     return Given(_as_object(text, tool) if not needs_text_tool else text, start + len(value.rstrip()))

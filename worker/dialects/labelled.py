@@ -96,7 +96,7 @@ def said(page: Page, label: Label) -> Outcome:
 def _close_bold(text: str) -> str:
     line, newline, rest = text.partition("\n")
     bare = line.rstrip()
-    return (bare[:-2] if bare.endswith(("**", "__")) else line) + newline + rest
+    return (bare.rstrip("*_") if bare.endswith(("*", "_")) else line) + newline + rest
 
 
 def _labelled_again(page: Page, label: Label) -> Label | None:

@@ -52,7 +52,7 @@ _WORDS: dict[Kind, tuple[str, ...]] = {
 
 def _spelled(words: str) -> str:
     """A pattern for the words; zero-width characters may stand in them, and spaces be missing, or `_` or `-`."""
-    letters = [rf"[ \t_\-{INVISIBLE}]{{0,3}}" if letter == " " else re.escape(letter) for letter in words]
+    letters = [rf"[ \t\u00a0\u3000_\-{INVISIBLE}]{{0,3}}" if letter == " " else re.escape(letter) for letter in words]
     return f"[{INVISIBLE}]{{0,3}}".join(letters)
 
 
@@ -70,7 +70,7 @@ _LABEL = re.compile(
     rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|\d{{1,2}}[.)、] {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
     rf"(?:{_alternatives()})"
     r"(?P<suffix>(?:[ \t]{0,2}[#(（]?\d{1,3}[)）]?)?"
-    rf"[ \t*_`\]】)>{INVISIBLE}]{{0,12}})"
+    rf"[ \t\u00a0\u3000*_`\]】)>{INVISIBLE}]{{0,12}})"
     r"(?P<colon>[:：﹕∶]?)",
     re.I,
 )
@@ -117,19 +117,20 @@ class Labels:
 def find_labels(text: str) -> list[Label]:
     """Every label at a line's start, and tags that announce a result, in order."""
     found = [label for match in _LABEL.finditer(text) if (label := _label(text, match)) is not None]
-    found += [Label(Kind.OBSERVATION, match.start(), match.end(), "<>") for match in _TAG.finditer(text)]
+    found += [Label(Kind.OBSERVATION, match.start(), match.end(), "") for match in _TAG.finditer(text)]
     return sorted(found, key=lambda label: label.start)
 
 
 def _label(text: str, match: re.Match[str]) -> Label | None:
     kind = Kind[str(match.lastgroup)] if match.lastgroup in Kind.__members__ else _kind(match)
     prefix, suffix = match.group("prefix"), match.group("suffix")
-    marks = "**" if "**" in prefix else "__" if "__" in prefix else ""
+    opened = re.search(r"\*{1,3}|_{1,3}", prefix)
+    marks = opened.group() if opened else ""
     end = match.end()
     if match.group("colon"):
         bold_open = bool(marks) and marks not in suffix
         if bold_open and text.startswith(marks, end):
-            end, bold_open = end + 2, False
+            end, bold_open = end + len(marks), False
         elif _closes_backtick(prefix, suffix) and text.startswith("`", end) and not text.startswith("``", end):
             end += 1
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from worker.core.records import ToolView
 from worker.dialects.fences import closed_fences, within
+from worker.dialects.inline import inline_labels
 from worker.dialects.labels import Kind, Label, Labels, find_labels
 
 STRONG = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION})
@@ -52,12 +53,13 @@ class Page:
             first = min((label.start for label in labels if label.kind in STRONG), default=before)
             thoughts = [self.text[:first]]
         clipped = [thought[: max(0, before)] for thought in thoughts]
-        return "\n".join(part for thought in clipped if (part := thought.strip(" \t\r\n*")))
+        return "\n".join(part for thought in clipped if (part := thought.strip(" \t\r\n*\u00a0\u3000\u200b")))
 
 
 def make_page(text: str, tools: Sequence[ToolView], finished: bool) -> Page:
     """Find the labels; `finished` where the endpoint said that the model ended its reply itself."""
-    return Page(text, tools, Labels(find_labels(text), len(text)), finished, closed_fences(text))
+    labels = inline_labels(text, tools, find_labels(text))
+    return Page(text, tools, Labels(labels, len(text)), finished, closed_fences(text))
 
 
 def without_residue(text: str) -> str:
