@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.dialects import UnknownDialect, dialect
 from worker.llm.endpoint import OPENAI_BASE_URL, EndpointSettings
 from worker.settings import Settings
 
@@ -161,6 +162,7 @@ def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
 
 
 def _check_names(body: Mapping[str, Any]) -> None:
-    from worker.dialects import dialect
-
-    dialect(body["dialect"])
+    try:
+        dialect(body["dialect"])
+    except UnknownDialect as error:
+        raise UserError(str(error)) from error

@@ -46,4 +46,6 @@ def make_app(config: Settings) -> Celery:
 
 app = make_app(settings())
 
-from worker import tasks  # noqa: E402, F401  (the tasks register themselves with the app)
+from worker.tasks import register  # noqa: E402  (needs the settings above, and must not need the app)
+
+register(app)

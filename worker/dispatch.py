@@ -33,7 +33,7 @@ class Dispatcher:
         self._timer = _Timer(self._ring)
 
     def send(self, bells: Sequence[Bell]) -> None:
-        """Rings those that are due, and the others when they are. An absent broker loses nothing: sweepers ring again."""
+        """Rings those that are due, and the others when they are. An absent broker loses nothing: sweepers ring."""
         now = [bell for bell in bells if bell.due_in_s <= 0]
         self._timer.add(bell for bell in bells if bell.due_in_s > 0)
         if now:

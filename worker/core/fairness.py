@@ -1,8 +1,12 @@
-"""Who is admitted next: start-time fair queueing over owners, and inside each owner over its batches.
+"""Who is admitted next: fair queueing with floors, over owners and inside each owner over its batches.
 
-Every owner and every batch has a virtual time, charged with steps ÷ weight. The lowest goes next. The clock of a level
-is the virtual time of whoever was served last; one that becomes eligible again is raised to it, so that no credit is
+Every owner and every batch has a virtual time, charged with steps ÷ weight; the lowest goes next. The clock of a level is
+the lowest virtual time of those in the race; one that becomes eligible again is raised to it, so that no credit is
 stored while it is paused or has nothing queued. (Goyal, Vin and Cheng, "Start-time Fair Queuing", 1996.)
+
+How long runs are is known only after they end, a whole turn of the hot set too late. So each is also entitled to the whole
+slots of its share of the hot set: who holds fewer goes first. Virtual times then share out the fractions, and correct
+what slots alone cannot know.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ DEFAULT_STEPS = 3.0
 BATCH_SHARE = 4
 """Of the admissions for which both classes compete, one in this many goes to the lower class."""
 
+LEASH_RUNS = 8
+"""How many runs' charge a virtual time may be from the clock: old errors of estimates are forgotten, not paid for hours."""
+
 
 @dataclass(slots=True)
 class Claimant:
@@ -28,6 +35,8 @@ class Claimant:
     """Steps that one run is expected to take."""
     queued: int = 0
     taken: int = 0
+    held: int = 0
+    """Slots of the hot set that it has now."""
 
 
 @dataclass(slots=True)
@@ -42,18 +51,36 @@ class Level:
         for claimant in (self.claimants[i] for i in ids):
             claimant.vtime = max(claimant.vtime, self.clock)
 
-    def serve(self, candidates: Sequence[Claimant], cost: float | None = None) -> Claimant:
-        """Picks the lowest virtual time (ties by id), moves the clock to it and charges it."""
-        chosen = min(candidates, key=lambda c: (c.vtime, c.id))
-        self.clock = max(self.clock, chosen.vtime)
-        chosen.vtime += (chosen.cost if cost is None else cost) / chosen.weight
-        return chosen
+    def shorten_leash(self) -> None:
+        """Keeps every virtual time near the clock, whatever was settled since."""
+        for c in self.claimants.values():
+            leash = LEASH_RUNS * max(c.cost, DEFAULT_STEPS) / c.weight
+            c.vtime = min(max(c.vtime, self.clock - leash), self.clock + leash)
+
+    def next(self, candidates: Sequence[Claimant], slots: int) -> Claimant:
+        """Whoever is furthest below the whole slots of its share; where nobody is, the lowest virtual time (ties by id).
+
+        `slots` are still to be given out.
+        """
+        shared = slots + sum(c.held for c in candidates)
+        weight = sum(c.weight for c in candidates)
+        below = [c for c in candidates if c.held < int(shared * c.weight / weight + 1e-9)]
+        if below:
+            return min(below, key=lambda c: ((c.held + 1) / c.weight, c.vtime, c.id))
+        return min(candidates, key=lambda c: (c.vtime, c.id))
+
+    def serve(self, chosen: Claimant, candidates: Sequence[Claimant], cost: float) -> None:
+        """Charges the one that is served and moves the clock on."""
+        self.clock = max(self.clock, min(c.vtime for c in candidates))
+        chosen.vtime += cost / chosen.weight
+        chosen.taken += 1
+        chosen.held += 1
 
 
 def choose(owners: Level, batches: Mapping[str, Level], slots: int) -> list[str]:
     """Batch ids in the order of admission, one for each run, at most `slots` of them.
 
-    `batches` holds each owner's own level. Virtual times and clocks are moved in place; `taken` counts.
+    `batches` holds each owner's own level. Virtual times and clocks are moved in place; `taken` and `held` count.
     """
     picked: list[str] = []
     open_batches = {
@@ -63,14 +90,23 @@ def choose(owners: Level, batches: Mapping[str, Level], slots: int) -> list[str]
         waiting = [owners.claimants[owner] for owner, left in open_batches.items() if left]
         if not waiting:
             break
-        owner = min(waiting, key=lambda c: (c.vtime, c.id)).id
-        batch = batches[owner].serve(open_batches[owner])
-        owners.serve([owners.claimants[owner]], batch.cost)
-        batch.taken += 1
+        left = slots - len(picked)
+        owner = owners.next(waiting, left)
+        level, candidates = batches[owner.id], open_batches[owner.id]
+        batch = level.next(candidates, _part(owner, waiting, left))
+        level.serve(batch, candidates, batch.cost)
+        owners.serve(owner, waiting, batch.cost)
         picked.append(batch.id)
         if batch.taken >= batch.queued:
-            open_batches[owner].remove(batch)
+            candidates.remove(batch)
     return picked
+
+
+def _part(owner: Claimant, waiting: Sequence[Claimant], slots: int) -> int:
+    """How many of the slots to be given out are this owner's, so that its batches know their shares; one at least."""
+    shared = slots + sum(c.held for c in waiting)
+    entitled = shared * owner.weight / sum(c.weight for c in waiting)
+    return max(1, min(slots, int(entitled) - owner.held))
 
 
 def split(free: int, reserve_free: int, interactive: int, batch: int, turn: int) -> tuple[int, int]:

@@ -101,13 +101,15 @@ def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
         message = "The process that made this model call died, also when it ran alone."
         return End(RunState.FAILED, "poisoned", message, partial=hot.last_words)
     deaths = hot.deaths + died
-    changes = {
+    changes: dict[str, Any] = {
         "phase": Phase.WAIT if event.retry_in_s > 0 else Phase.THINK,
         "attempt": hot.attempt + 1,
         "deaths": deaths,
         "quarantined": hot.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE,
         "wait_reason": event.reason,
     }
+    if event.park:
+        changes["parked"] = event.park
     return Move(changes, due_in_s=event.retry_in_s)
 
 

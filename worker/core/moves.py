@@ -108,6 +108,8 @@ class GivenBack:
     outcome: str
     retry_in_s: float = 0.0
     reason: str | None = None
+    park: str | None = None
+    """What the run waits for, when it gives its slot to others meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

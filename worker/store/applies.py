@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, or_, select, update
 
 from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
 from worker.core.records import JsonObject, Usage
 from worker.core.states import QUEUE_QUARANTINE, CallState, Outcome, Phase, think_queue
 from worker.store.claims import HOT_COLUMNS, Lease, hot_of
-from worker.store.endings import end_run
+from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, attempts, runs, steps, tool_calls
 
@@ -126,6 +126,7 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
     if isinstance(change.run, End):
         tx.execute(delete(active).where(active.c.run_id == hot.run_id))
         end_run(tx, hot, change.run, sums_of(spent), event, hot.step)
+        stop_attempts(tx, [hot.run_id])
         return Applied(ended=True)
     move = change.run or Move({"pending": hot.pending - 1 if done else hot.pending})
     row = _move(tx, move, (active.c.run_id == hot.run_id,), hot.applied_token, spent)
@@ -140,18 +141,24 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
 
 
 def landed(store: Store, lease: Lease) -> bool:
-    """Whether an apply under this lease has landed: for a commit whose answer was lost."""
+    """Whether an apply with a result under this lease has landed: for a commit whose answer was lost.
+
+    False for an attempt that others ended (lost, timed out, handed back, stopped): nothing of its result was kept.
+    """
     with store.read() as tx:
-        ended = tx.execute(select(attempts.c.ended_at).where(attempts.c.token == lease.token)).scalar()
-        fenced = tx.execute(select(attempts.c.outcome).where(attempts.c.token == lease.token)).scalar()
-    return ended is not None and fenced not in (Outcome.FENCED, Outcome.LOST)
+        outcome = tx.execute(select(attempts.c.outcome).where(attempts.c.token == lease.token)).scalar()
+    return outcome in (Outcome.OK, Outcome.ERROR, Outcome.DEFERRED)
 
 
 def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
-    """All that a fenced-out attempt may write: its own usage, which counts as waste."""
+    """All that a fenced-out attempt may write: its own usage, which counts as waste. Safe to repeat."""
     usage, sums = spent.usage or Usage(), sums_of(spent)
     wasted = {"wasted_tokens": sums["wasted_tokens"], "wasted_cost_usd": sums["wasted_cost_usd"]}
+    noted = and_(attempts.c.wasted, attempts.c.prompt_tokens + attempts.c.completion_tokens > 0)
     with store.write() as tx:
+        known = select(or_(noted, attempts.c.outcome == Outcome.FENCED.value)).where(attempts.c.token == lease.token)
+        if tx.execute(known).scalar():
+            return
         for table, key in ((active, active.c.run_id), (runs, runs.c.id)):
             added = {name: table.c[name] + amount for name, amount in wasted.items()}
             if any(wasted.values()) and tx.execute(update(table).where(key == lease.run_id).values(added)).rowcount:
@@ -175,6 +182,8 @@ _SELECT_CALL = select(*tool_calls.c).where(
     tool_calls.c.step == bindparam("at"),
     tool_calls.c.call == bindparam("nth"),
     tool_calls.c.token == bindparam("mine"),
+    # A finished call keeps its token, so the state tells an apply that is repeated apart.
+    tool_calls.c.state == CallState.RUNNING.value,
 )
 
 
@@ -182,6 +191,8 @@ def _move(tx: Connection, move: Move, where: tuple[Any, ...], token: str | None,
     changes: dict[str, Any] = dict(move.changes)
     if "phase" in changes:
         due = NOW + move.due_in_s if move.due_in_s else NOW
+        if changes.get("parked"):
+            changes["parked_at"] = NOW
         changes |= {"due_at": due, "sent_at": due, "token": None, "worker_id": None, "lease_until": None}
     added = {name: active.c[name] + amount for name, amount in sums_of(spent).items() if amount}
     statement = update(active).where(*where).values(**changes, **added, applied_token=token, event=active.c.event + 1)
@@ -195,6 +206,8 @@ def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, .
     if row.phase == Phase.ACT:
         todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None]
         return tuple(Bell(row.run_id, step, n, 1, call.queue, call.tool) for n, call in todo)
+    if move.changes.get("parked"):
+        return ()
     queue = think_queue(row.klass, row.quarantined)
     return (Bell(row.run_id, row.step, 0, row.attempt, queue, due_in_s=move.due_in_s),)
 
@@ -218,7 +231,7 @@ def _change_call(tx: Connection, call: AnyRow, change: CallChange, done: bool, e
         # The token stays on what the attempt wrote, for a commit whose answer is lost.
         values = {name: value for name, value in values.items() if name != "token"}
     if change.changes.get("quarantined"):
-        values = {**values, "queue": QUEUE_QUARANTINE}
+        values = {**values, "queue": QUEUE_QUARANTINE, "claimed_sent_at": None}
     tx.execute(update(tool_calls).where(*key).values(values))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, exists, insert, null, or_, select, update
+from sqlalchemy import Connection, bindparam, case, exists, insert, null, or_, select, update
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.moves import CallView, Hot
@@ -74,7 +74,7 @@ def claim_think(store: Store, lease: Lease) -> ThinkWork | None:
     """
     with store.write() as tx:
         row = tx.execute(_CLAIM_THINK, _claim_values(lease)).one_or_none()
-        if row is None or not _write_attempt(tx, lease, row.batch_id, row.queue):
+        if row is None or not _write_attempt(tx, lease, row.batch_id, row.queue, row.call_limit_s):
             tx.rollback()
             return None
         return ThinkWork(lease, hot_of(row), row.batch_id, row.klass, row.config_hash)
@@ -95,15 +95,18 @@ def claim_call(store: Store, lease: Lease) -> CallWork | None:
 def start_call(store: Store, lease: Lease) -> bool:
     """The second fenced commit of a call that must not be repeated, just before its effect.
 
-    False: the lease is gone or past its deadline, or the run has ended; the effect must not happen.
+    False: the lease is gone or past its deadline, the run or its batch has ended, or the call was started before
+    (`started` tells whether by this very lease); the effect must not happen.
     """
     with store.write() as tx:
-        run = tx.execute(_LOCK_ACTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
+        # A pause lets what was claimed finish, so it is not looked at here.
+        run = tx.execute(_LOCK_STARTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
         if run is None:
             return False
         started = tx.execute(
             update(tool_calls)
             .where(*_call_key(lease), tool_calls.c.token == lease.token, tool_calls.c.lease_until > NOW)
+            .where(tool_calls.c.started_at.is_(None), exists().where(batches.c.id == run.batch_id, _BATCH_OPEN))
             .values(started_at=NOW)
         )
         if started.rowcount != 1:
@@ -145,6 +148,9 @@ def _claim_values(lease: Lease) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_IN_TIME = or_(active.c.deadline_at.is_(None), active.c.deadline_at > NOW)
+_BATCH_OPEN = batches.c.state == BatchState.OPEN.value
+
 _CLAIM_THINK = (
     update(active)
     .where(
@@ -156,29 +162,34 @@ _CLAIM_THINK = (
         active.c.due_at <= NOW + EARLY_S,
         active.c.paused.is_(False),
         active.c.parked.is_(None),
-        or_(active.c.deadline_at.is_(None), active.c.deadline_at > NOW),
+        _IN_TIME,
     )
     .values(
         phase=Phase.THINK.value,
         token=bindparam("new_token"),
         worker_id=bindparam("worker"),
         lease_until=NOW + active.c.call_limit_s + bindparam("lease_s"),
-        claimed_sent_at=active.c.sent_at,
+        # What ran in quarantine says nothing of how far the usual queue has been worked off.
+        claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=active.c.sent_at),
         wait_reason=null(),
     )
-    .returning(*HOT_COLUMNS, active.c.batch_id, active.c.klass, active.c.config_hash, active.c.queue)
+    .returning(
+        *HOT_COLUMNS, active.c.batch_id, active.c.klass, active.c.config_hash, active.c.queue, active.c.call_limit_s
+    )
 )
 
-_LOCK_ACTING = (
+_LOCK_STARTING = (
     select(active.c.batch_id, active.c.config_hash)
     .where(
         active.c.run_id == bindparam("run"),
         active.c.step == bindparam("at"),
         active.c.phase == Phase.ACT.value,
-        active.c.paused.is_(False),
+        _IN_TIME,
     )
     .with_for_update()
 )
+
+_LOCK_ACTING = _LOCK_STARTING.where(active.c.paused.is_(False), active.c.parked.is_(None))
 
 _CLAIM_CALL = (
     update(tool_calls)
@@ -217,7 +228,7 @@ _WRITE_ATTEMPT = (
         workers.c.state == WorkerState.UP.value,
         exists().where(
             batches.c.id == bindparam("batch"),
-            batches.c.state == BatchState.OPEN.value,
+            _BATCH_OPEN,
             batches.c.paused_reason.is_(None),
         ),
     ),
@@ -225,6 +236,6 @@ _WRITE_ATTEMPT = (
 )  # fmt: skip
 
 
-def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str) -> bool:
-    values = {**_claim_values(lease), "batch": batch_id, "on_queue": queue}
+def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str, limit_s: float = 0.0) -> bool:
+    values = {**_claim_values(lease), "batch": batch_id, "on_queue": queue, "lease_s": lease.deadline_s + limit_s}
     return tx.execute(_WRITE_ATTEMPT, values).first() is not None

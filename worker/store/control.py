@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, delete, func, insert, select, update
 
 from worker.core.bells import Bell
 from worker.core.moves import End
-from worker.core.states import BatchState, CallState, Outcome, Phase, RunState, think_queue
-from worker.store.endings import end_run
+from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
+from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, Store
-from worker.store.tables import active, attempts, batches, endings, runs, tool_calls
+from worker.store.tables import active, batches, endings, runs, tool_calls
 
 CHUNK = 1_000
 
@@ -29,11 +29,12 @@ class Stopped:
 def cancel_run(store: Store, run_id: str) -> Stopped | None:
     """Ends a run at once, whatever it is doing. None: it had ended already."""
     with store.write() as tx:
-        in_motion = _end_active(tx, active.c.run_id == run_id, "cancelled by request")
-        if in_motion:
-            return Stopped((run_id,), (run_id,))
-        queued = _end_queued(tx, select(runs.c.id).where(runs.c.id == run_id))
-        return Stopped((run_id,)) if queued else None
+        for _ in range(2):  # twice: it may be admitted in between, and then it is found in motion
+            if _end_active(tx, select(active.c.run_id).where(active.c.run_id == run_id), "cancelled by request"):
+                return Stopped((run_id,), (run_id,))
+            if _end_queued(tx, select(runs.c.id).where(runs.c.id == run_id)):
+                return Stopped((run_id,))
+        return None
 
 
 def cancel_batch(store: Store, batch_id: str) -> bool:
@@ -54,7 +55,7 @@ def cancel_chunk(store: Store, batch_id: str, limit: int = CHUNK) -> Stopped:
     """Ends up to `limit` runs of a cancelled batch, those in motion first."""
     with store.write() as tx:
         some = select(active.c.run_id).where(active.c.batch_id == batch_id).order_by(active.c.run_id).limit(limit)
-        in_motion = _end_active(tx, active.c.run_id.in_(some), "its batch was cancelled")
+        in_motion = _end_active(tx, some, "its batch was cancelled")
         rest = limit - len(in_motion)
         queued = (
             select(runs.c.id)
@@ -75,8 +76,12 @@ def unfinished_cancels(store: Store) -> list[str]:
         return list(tx.execute(query).scalars())
 
 
-def _end_active(tx: Connection, which: ColumnElement[bool], why: str) -> tuple[str, ...]:
-    rows = tx.execute(delete(active).where(which).returning(*active.c)).all()
+def _end_active(tx: Connection, which: Select[*tuple[Any, ...]], why: str) -> tuple[str, ...]:
+    # Locked in the order that `which` gives before they are deleted: two that end many runs never wait in a circle.
+    locked = list(tx.execute(which.with_for_update()).scalars())
+    if not locked:
+        return ()
+    rows = tx.execute(delete(active).where(active.c.run_id.in_(locked)).returning(*active.c)).all()
     for row in rows:
         steps = row.step if row.phase == Phase.ACT else row.step - 1
         end = End(RunState.CANCELLED, message=f"The run was stopped: {why}.", partial=row.last_words)
@@ -84,15 +89,17 @@ def _end_active(tx: Connection, which: ColumnElement[bool], why: str) -> tuple[s
     ids = tuple(row.run_id for row in rows)
     if ids:
         tx.execute(update(runs).where(runs.c.id.in_(ids)).values(stop_asked_at=NOW))
-        in_flight = (attempts.c.run_id.in_(ids), attempts.c.ended_at.is_(None))
-        tx.execute(update(attempts).where(*in_flight).values(outcome=Outcome.STOPPED.value, ended_at=NOW))
+        stop_attempts(tx, ids)
     return ids
 
 
 def _end_queued(tx: Connection, which: Select[*tuple[Any, ...]]) -> tuple[str, ...]:
+    locked = list(tx.execute(which.where(runs.c.state == RunState.QUEUED.value).with_for_update()).scalars())
+    if not locked:
+        return ()
     ended = (
         update(runs)
-        .where(runs.c.id.in_(which), runs.c.state == RunState.QUEUED.value)
+        .where(runs.c.id.in_(locked), runs.c.state == RunState.QUEUED.value)
         .values(state=RunState.CANCELLED.value, finished_at=NOW, event=runs.c.event + 1)
         .returning(runs.c.id, runs.c.batch_id, runs.c.owner_id)
     )
@@ -163,12 +170,22 @@ def resume_run(store: Store, run_id: str) -> bool:
 
 
 def bells_for(tx: Connection, run_ids: Sequence[str]) -> list[Bell]:
-    """The doorbells of what these active runs have due: rung when they take a slot again."""
-    thinking = select(active).where(active.c.run_id.in_(run_ids), active.c.token.is_(None))
-    acting = select(tool_calls).where(tool_calls.c.run_id.in_(run_ids), tool_calls.c.state == CallState.PENDING.value)
+    """The doorbells of what these active runs have due, now or later: rung when they take a slot again."""
+    thinking = select(active, (active.c.due_at - NOW).label("due_in_s")).where(
+        active.c.run_id.in_(run_ids), active.c.token.is_(None), active.c.phase != Phase.ACT.value
+    )
+    acting = (
+        select(tool_calls, (tool_calls.c.due_at - NOW).label("due_in_s"))
+        .join(active, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
+        .where(active.c.run_id.in_(run_ids), active.c.phase == Phase.ACT.value)
+        .where(tool_calls.c.state == CallState.PENDING.value)
+    )
     bells = [
-        Bell(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined))
-        for r in tx.execute(thinking.where(active.c.phase != Phase.ACT.value)).all()
+        Bell(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined), due_in_s=max(0.0, r.due_in_s))
+        for r in tx.execute(thinking).all()
     ]
-    bells += [Bell(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool) for r in tx.execute(acting).all()]
+    bells += [
+        Bell(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool, max(0.0, r.due_in_s))
+        for r in tx.execute(acting).all()
+    ]
     return bells

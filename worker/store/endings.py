@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert, update
 
 from worker.core.moves import End
+from worker.core.states import Outcome
 from worker.store.session import NOW, AnyRow
-from worker.store.tables import SUMS, endings, runs
+from worker.store.tables import SUMS, attempts, endings, runs
 
 
 def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], event: int, steps: int) -> None:
@@ -33,3 +34,9 @@ def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], eve
             error_code=end.code, steps=steps, charged=hot.charged, ended_at=NOW, **sums,
         )
     )  # fmt: skip
+
+
+def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> None:
+    """Closes what runs that have just ended still had in flight, so that no open attempt outlives its run."""
+    open_ones = (attempts.c.run_id.in_(run_ids), attempts.c.ended_at.is_(None))
+    tx.execute(update(attempts).where(*open_ones).values(outcome=Outcome.STOPPED.value, ended_at=NOW))

@@ -28,7 +28,8 @@ def settle_endings(tx: Connection) -> int:
         by_batch[row.batch_id].append(row)
     query = select(batches.c.id, batches.c.weight, batches.c.steps_per_run, batches.c.owner_id)
     known = tx.execute(query.where(batches.c.id.in_(list(by_batch)))).all()
-    tx.execute(_COUNT, [_sums(row, by_batch[row.id]) for row in sorted(known, key=lambda r: r.id)])
+    if known:  # a batch may have been discarded since
+        tx.execute(_COUNT, [_sums(row, by_batch[row.id]) for row in sorted(known, key=lambda r: r.id)])
     _charge_owners(tx, gone)
     pause_where_too_many_failed(tx, list(by_batch))
     close_finished(tx, list(by_batch))
@@ -38,9 +39,11 @@ def settle_endings(tx: Connection) -> int:
 def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
     states = [row.state for row in ended]
     steps, charged = sum(row.steps for row in ended), sum(row.charged for row in ended)
+    moved = [row for row in ended if row.charged > 0]  # those cancelled in the queue say nothing of how long runs are
+    mean = max(steps / len(moved), 1.0) if moved else batch.steps_per_run
     return {
         "key": batch.id,
-        "expected": estimate(batch.steps_per_run, len(ended), max(steps / len(ended), 1.0)),
+        "expected": estimate(batch.steps_per_run, len(moved), mean) if moved else batch.steps_per_run,
         "owed": settle(charged, steps, batch.weight),
         "d_steps": steps,
         **{f"d_{s.value}": states.count(s.value) for s in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)},

@@ -51,11 +51,11 @@ class NewRun:
 
 
 class DuplicateCustomId(Exception):
-    """Lines of a batch carry a `custom_id` that an earlier line has; none of their chunk was taken."""
+    """Lines of a chunk repeat a `custom_id`: of one in `stored`, or of another line of the chunk. None was taken."""
 
-    def __init__(self, custom_ids: Sequence[str]) -> None:
-        super().__init__(", ".join(custom_ids))
-        self.custom_ids = frozenset(custom_ids)
+    def __init__(self, stored: Sequence[str], repeated: Sequence[str]) -> None:
+        super().__init__(", ".join((*stored, *repeated)))
+        self.stored = frozenset(stored)
 
 
 class SubmissionGone(Exception):
@@ -149,20 +149,19 @@ def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Se
                 raise SubmissionGone(batch_id)
             tx.execute(insert(runs).values(created_at=NOW), rows)
     except IntegrityError:
-        raise DuplicateCustomId(_duplicates(store, batch_id, new)) from None
+        raise _duplicates(store, batch_id, new) from None
     return ids
 
 
 _FILLING = (batches.c.sealed.is_(False), batches.c.state == BatchState.OPEN.value)
 
 
-def _duplicates(store: Store, batch_id: str, new: Sequence[NewRun]) -> list[str]:
-    """Which custom_ids stand twice, in this chunk or in an earlier one."""
+def _duplicates(store: Store, batch_id: str, new: Sequence[NewRun]) -> DuplicateCustomId:
     counts = Counter(run.custom_id for run in new if run.custom_id is not None)
     query = select(runs.c.custom_id).where(runs.c.batch_id == batch_id, runs.c.custom_id.in_(list(counts)))
     with store.read() as tx:
-        stored = list(tx.execute(query).scalars())
-    return [*stored, *(name for name, count in counts.items() if count > 1)]
+        stored = [str(name) for name in tx.execute(query).scalars()]
+    return DuplicateCustomId(stored, [name for name, count in counts.items() if count > 1])
 
 
 def seal(store: Store, batch_id: str, options: JsonObject | None = None) -> bool:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import and_, case, delete, exists, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, exists, func, literal, or_, select, update
 
 from worker.core.bells import Bell
 from worker.core.moves import End
-from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
+from worker.core.states import (
+    QUEUE_INTERACTIVE,
+    QUEUE_THINK,
+    BatchState,
+    CallState,
+    Klass,
+    Phase,
+    RunState,
+    think_queue,
+)
 from worker.store.control import Stopped
-from worker.store.endings import end_run
+from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, Store
 from worker.store.tables import active, batches, tool_calls
 
@@ -33,7 +43,7 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
         select(active.c.run_id, active.c.step, active.c.attempt, active.c.klass, active.c.quarantined, active.c.sent_at)
         .join(batches, batches.c.id == active.c.batch_id)
         .where(active.c.phase != Phase.ACT.value, active.c.token.is_(None), active.c.parked.is_(None))
-        .where(active.c.paused.is_(False), batches.c.paused_reason.is_(None), active.c.sent_at < stale)
+        .where(active.c.paused.is_(False), *_GOING_ON, active.c.sent_at < stale)
         .order_by(active.c.sent_at)
         .limit(AT_ONCE)
     )
@@ -46,7 +56,7 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
         .join(batches, batches.c.id == active.c.batch_id)
         .join(tool_calls, and_(tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step))
         .where(active.c.parked.is_(None))
-        .where(active.c.phase == Phase.ACT.value, active.c.paused.is_(False), batches.c.paused_reason.is_(None))
+        .where(active.c.phase == Phase.ACT.value, active.c.paused.is_(False), *_GOING_ON)
         .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.sent_at < stale)
         .order_by(tool_calls.c.sent_at)
         .limit(AT_ONCE)
@@ -63,12 +73,13 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
     return found
 
 
+_GOING_ON = (batches.c.state == BatchState.OPEN.value, batches.c.paused_reason.is_(None))
+
+
 def claimed_up_to(store: Store) -> dict[str, float]:
     """For each queue, when the latest doorbell was rung that somebody has claimed, as far as the hot set remembers."""
     hot_queue = case(
-        (active.c.quarantined.is_(True), literal("quarantine")),
-        (active.c.klass == "interactive", literal("think.interactive")),
-        else_=literal("think"),
+        (active.c.klass == Klass.INTERACTIVE.value, literal(QUEUE_INTERACTIVE)), else_=literal(QUEUE_THINK)
     )
     thinking = select(hot_queue.label("queue"), func.max(active.c.claimed_sent_at).label("at")).group_by(hot_queue)
     acting = (
@@ -110,15 +121,19 @@ def rung_again(store: Store, bell: Bell, seen_sent_at: float) -> bool:
 
 
 def end_overdue(store: Store) -> Stopped:
-    """Runs past their time limit fail with `deadline` and keep their last words."""
+    """Runs past their time limit fail with `deadline` and keep their last words. A parked run's time stands still."""
+    overdue = select(active.c.run_id).where(active.c.deadline_at < NOW, active.c.parked.is_(None))
     with store.write() as tx:
-        some = select(active.c.run_id).where(active.c.deadline_at < NOW).order_by(active.c.run_id).limit(AT_ONCE)
-        rows = tx.execute(delete(active).where(active.c.run_id.in_(some)).returning(*active.c)).all()
+        # Rows that somebody works on are left for the next look; in order, so that two never wait in a circle.
+        some = overdue.order_by(active.c.run_id).limit(AT_ONCE).with_for_update(skip_locked=True)
+        chosen = list(tx.execute(some).scalars())
+        rows = tx.execute(delete(active).where(active.c.run_id.in_(chosen)).returning(*active.c)).all()
         for row in rows:
             message = "The run reached its time limit before it had an answer."
             end = End(RunState.FAILED, "deadline", message, partial=row.last_words)
             end_run(tx, row, end, {}, row.event + 1, row.step if row.phase == Phase.ACT else row.step - 1)
-    ids = tuple(row.run_id for row in rows)
+        ids = tuple(row.run_id for row in rows)
+        stop_attempts(tx, ids)
     return Stopped(ids, ids)
 
 
@@ -132,17 +147,22 @@ def park_paused(store: Store) -> int:
     )
     idle = and_(active.c.token.is_(None), ~running)
     halted = or_(active.c.paused.is_(True), active.c.batch_id.in_(stopped))
+    # One that is paused again before it got its slot goes back to waiting; its time has stood still all along.
+    to_park = and_(or_(active.c.parked.is_(None), active.c.parked == "ready"), idle, halted)
+    since = case((active.c.parked == "ready", active.c.parked_at), else_=NOW)
+    to_free = and_(active.c.parked == "paused", active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
     with store.write() as tx:
-        parked = tx.execute(
-            update(active).where(active.c.parked.is_(None), idle, halted).values(parked="paused", parked_at=NOW)
-        )
-        ready = tx.execute(
-            update(active)
-            .where(active.c.parked == "paused", active.c.paused.is_(False))
-            .where(active.c.batch_id.not_in(stopped))
-            .values(parked="ready")
-        )
-        return parked.rowcount + ready.rowcount
+        parked = _mark(tx, to_park, {"parked": "paused", "parked_at": since})
+        return parked + _mark(tx, to_free, {"parked": "ready"})
+
+
+def _mark(tx: Connection, which: ColumnElement[bool], values: dict[str, Any]) -> int:
+    """Rows that somebody works on are left for the next look; in order, so that two never wait in a circle."""
+    query = select(active.c.run_id).where(which).order_by(active.c.run_id).with_for_update(skip_locked=True)
+    chosen = list(tx.execute(query).scalars())
+    if chosen:
+        tx.execute(update(active).where(active.c.run_id.in_(chosen)).values(**values))
+    return len(chosen)
 
 
 def still_open(store: Store) -> bool:

@@ -121,7 +121,8 @@ active = Table(
     _words("config_hash", ""), _words("phase", "think"), _count("step", 1), _count("attempt", 1), _count("failures"),
     _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
     _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
-    _number("call_limit_s", 300.0), _words("applied_token"), _count("pending"), _count("event"), _count("malformed"), _words("last_words"),
+    _number("call_limit_s", 300.0), _words("applied_token"), _count("pending"), _count("event"), _count("malformed"),
+    _words("last_words"),
     _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
     _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("reserved_usd", 0.0),
     **_HOT,
@@ -167,7 +168,8 @@ workers = Table(
 
 endpoints = Table(
     "endpoints", metadata, _id(), _words("base_url", ""), _words("model", ""), _words("paused_reason"),
-    _words("paused_by"), _number("paused_until"), _number("probe_at"), _words("probe_run"), _count("probes"), _number("changed_at", 0.0),
+    _words("paused_by"), _number("paused_until"), _number("probe_at"), _words("probe_run"), _count("probes"),
+    _number("changed_at", 0.0),
 )  # fmt: skip
 
 artifacts = Table(

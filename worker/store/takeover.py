@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from sqlalchemy import and_, or_, select
 
 from worker.core.bells import Bell
-from worker.core.machine import decide_call, decide_think
+from worker.core.machine import decide_call, decide_think, unknown_outcome
 from worker.core.moves import (
     CallChange,
+    CallEnded,
     CallEvent,
     CallRetried,
     CallView,
@@ -94,11 +95,11 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
     """
     spent = Spent(held.outcome.value, error=reason, wasted=True, billed=held.lease.call == 0)
     if held.lease.call:
-        event = _call_event(held, reason)
         repeatable = idempotent.get(held.tool, False)
 
         def decide(hot: Hot, view: CallView) -> CallChange:
-            return decide_call(hot, replace(view, idempotent=repeatable), event)
+            view = replace(view, idempotent=repeatable)
+            return decide_call(hot, view, _call_event(held, view, reason))
 
         return apply_call(store, held.lease, decide, spent)
     with store.read() as tx:
@@ -114,7 +115,9 @@ def _think_event(held: Held, reason: str) -> ThinkEvent:
     return GivenBack(held.outcome.value, reason=reason)
 
 
-def _call_event(held: Held, reason: str) -> CallEvent:
+def _call_event(held: Held, view: CallView, reason: str) -> CallEvent:
+    if held.outcome == Outcome.TIMEOUT and view.started and not view.idempotent:
+        return CallEnded(unknown_outcome(view.tool), Outcome.TIMEOUT)
     if held.outcome == Outcome.TIMEOUT:
         return CallRetried(reason, retry_in_s=0.0)
     return GivenBack(held.outcome.value, reason=reason)
@@ -134,3 +137,12 @@ def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int,
     with store.read() as tx:
         row = tx.execute(query).first()
     return Lease(row.token, run_id, step, call, attempt, worker_id, 0.0) if row else None
+
+
+def tool_of(store: Store, lease: Lease) -> str:
+    """The tool that a tool call's lease is for; "" for a model call."""
+    query = select(tool_calls.c.tool).where(
+        tool_calls.c.run_id == lease.run_id, tool_calls.c.step == lease.step, tool_calls.c.call == lease.call
+    )
+    with store.read() as tx:
+        return tx.execute(query).scalar() or ""

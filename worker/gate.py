@@ -1,0 +1,41 @@
+"""Which model endpoints are paused, as this process knows it: read from SQL at most once a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from worker.store.endpoints import Pause, paused, resume
+from worker.store.session import Store
+
+FRESH_S = 1.0
+
+
+class Gate:
+    """Asked before each model call; costs a query a second, and none while it is fresh."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._paused: dict[str, Pause] = {}
+        self._read_at = float("-inf")
+
+    def closed(self, endpoint_id: str, run_id: str) -> Pause | None:
+        """Why this run may not call the endpoint now, or None. The one run that probes it may."""
+        with self._lock:
+            if time.monotonic() - self._read_at > FRESH_S:
+                self._paused = paused(self._store)
+                self._read_at = time.monotonic()
+            found = self._paused.get(endpoint_id)
+        return None if found is None or found.probe_run == run_id else found
+
+    def answered(self, endpoint_id: str) -> None:
+        """The endpoint gave a reply: a probe that succeeds opens it for all."""
+        found = self._paused.get(endpoint_id)
+        if found is not None and found.probe_run is not None:
+            resume(self._store, endpoint_id)
+            self.forget()
+
+    def forget(self) -> None:
+        """Something changed: look again at the next call."""
+        self._read_at = float("-inf")

@@ -1,0 +1,213 @@
+"""A worker process: a Celery worker, and beside its pool the heartbeat, the sweeper, the admitter and the drain."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+from celery import signals
+from celery.worker import state as celery_state
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.admitter import Admitter, capacity_of
+from worker.celery_app import app
+from worker.core.errors import StopReason
+from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, Outcome, WorkerState
+from worker.dispatch import ABORT_CHANNEL, connect_redis
+from worker.runtime import Runtime, build_runtime
+from worker.settings import settings
+from worker.store import takeover
+from worker.store.liveness import WorkerInfo, beat, register, set_state
+from worker.sweeper import Sweeper
+from worker.tasks.base import install
+from worker.tasks.requests import REPORTS
+
+log = logging.getLogger(__name__)
+
+EXIT_MARGIN_S = 3.0
+"""After the hand-back, what still runs has this long to notice before the process ends regardless."""
+
+
+class WorkerProcess:
+    """What goes on in a worker besides tasks. `info` is what others see of it."""
+
+    def __init__(self, rt: Runtime, info: WorkerInfo) -> None:
+        self.rt = rt
+        self.info = info
+        self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
+        self._stopping = threading.Event()
+        self.admitter = Admitter(rt.store, rt.dispatcher, capacity_of(rt.settings))
+        rt.poke_admitter = self.admitter.poke
+        self.sweeper = Sweeper(rt)
+        self._threads = [
+            threading.Thread(target=self._beat, name="heartbeat", daemon=True),
+            threading.Thread(target=self._listen, name="abort-listener", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Registers and begins to beat. Raises the database's error when it is away."""
+        self.rt.owner.become(register(self.rt.store, self.info))
+        REPORTS.report = self.report_lost
+        for thread in self._threads:
+            thread.start()
+        self.admitter.start()
+        self.sweeper.start()
+        self.admitter.poke()
+
+    def drain(self) -> None:
+        """On SIGTERM: no more claims; what is in flight may go on for the grace time, then it is handed back."""
+        self.rt.draining.set()
+        threading.Thread(target=self._drain, name="drain", daemon=True).start()
+
+    def stop(self) -> None:
+        """The pool has ended: hands back what is left and signs off."""
+        self._stopping.set()
+        self.sweeper.stop()
+        self.admitter.stop()
+        try:
+            self._hand_back()
+            set_state(self.rt.store, self.rt.owner.id, WorkerState.STOPPED)
+        except SQLAlchemyError as error:
+            log.warning("Could not sign off (%s); the sweepers of other workers will take over", type(error).__name__)
+        self.rt.owner.forget()
+
+    def report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
+        """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep."""
+        lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.owner.id)
+        if lease is None:
+            return
+        tool = takeover.tool_of(self.rt.store, lease)
+        why = "its pool process died" if outcome == Outcome.LOST else "the tool did not finish in time and was killed"
+        applied = takeover.release(self.rt.store, takeover.Held(lease, tool, outcome), self._idempotent, why)
+        if applied is not None:
+            self.rt.dispatcher.send(applied.bells)
+            if applied.ended:
+                self.admitter.poke()
+
+    def _beat(self) -> None:
+        while not self._stopping.wait(self.rt.settings.beat_s):
+            try:
+                stuck = self.rt.in_flight.overdue()
+                if not beat(self.rt.store, self.rt.owner.id, stuck):
+                    self._rise_again()
+                if stuck >= self.rt.settings.max_stuck_threads and not self.rt.draining.is_set():
+                    log.error("%d threads are stuck: this worker retires", stuck)
+                    os.kill(os.getpid(), 15)
+            except SQLAlchemyError as error:
+                log.warning("No heartbeat: the database is away (%s)", type(error).__name__)
+
+    def _rise_again(self) -> None:
+        """Others took this process for dead (it was frozen, say). What it held is lost; it goes on under a new id."""
+        log.warning("This worker was taken for dead: it stops what it held and registers anew")
+        self.rt.in_flight.abort_all(StopReason.CANCEL)
+        if not self.rt.draining.is_set():
+            self.rt.owner.become(register(self.rt.store, self.info))
+
+    def _listen(self) -> None:
+        """Stops attempts of cancelled runs as soon as somebody says so."""
+        while not self._stopping.is_set():
+            try:
+                self._listen_once()
+            except (RedisError, OSError) as error:
+                log.warning("Aborts are not heard at the moment: %s", type(error).__name__)
+                self._stopping.wait(1.0)
+
+    def _listen_once(self) -> None:
+        url = self.rt.settings.redis_url or "redis://127.0.0.1:6379/0"
+        with connect_redis(url) as client, client.pubsub(ignore_subscribe_messages=True) as channel:
+            channel.subscribe(ABORT_CHANNEL)
+            while not self._stopping.is_set():
+                message = channel.get_message(timeout=1.0)
+                if message is not None:
+                    self._stop_runs(set(json.loads(message["data"])))
+
+    def _stop_runs(self, run_ids: set[str]) -> None:
+        self.rt.in_flight.abort_runs(run_ids, StopReason.CANCEL)
+        for request in list(celery_state.active_requests):
+            if self.info.pool == "prefork" and request.args and request.args[0] in run_ids:
+                threading.Thread(target=_stop_child, args=(request,), name="stop-child", daemon=True).start()
+
+    def _drain(self) -> None:
+        deadline = time.monotonic() + self.rt.settings.drain_grace_s
+        try:
+            set_state(self.rt.store, self.rt.owner.id, WorkerState.DRAINING)
+        except SQLAlchemyError as error:
+            log.warning("Could not say that this worker is draining: %s", type(error).__name__)
+        self._wait(lambda: not self._busy(), deadline)
+        self.rt.in_flight.abort_all(StopReason.HAND_BACK)
+        self._wait(lambda: not self._busy(), time.monotonic() + EXIT_MARGIN_S)
+        if self._busy():
+            # Threads cannot be killed and children need not obey: hand back what they hold and end them with us.
+            self.stop()
+            for child in psutil.Process().children(recursive=True):
+                child.kill()
+            os._exit(0)
+
+    def _busy(self) -> bool:
+        return bool(len(self.rt.in_flight) or celery_state.active_requests)
+
+    @staticmethod
+    def _wait(done: Callable[[], bool], deadline: float) -> None:
+        while not done() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _hand_back(self) -> None:
+        held = takeover.held_by(self.rt.store, self.rt.owner.id, Outcome.HANDED_BACK)
+        results = [takeover.release(self.rt.store, one, self._idempotent, "its worker was stopped") for one in held]
+        self.rt.dispatcher.send(takeover.bells_of(results))
+
+
+def _stop_child(request: Any) -> None:
+    """Interrupts a pool child that works for a cancelled run; kills it when it does not obey."""
+    pid = request.worker_pid
+    if pid is None:
+        return
+    try:
+        child = psutil.Process(pid)
+        child.send_signal(10)  # SIGUSR1: the child raises SoftTimeLimitExceeded in the tool, which cleans up
+        deadline = time.monotonic() + 1.0
+        while request in celery_state.active_requests and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if request in celery_state.active_requests:
+            for grandchild in child.children(recursive=True):
+                grandchild.kill()
+            child.kill()
+    except psutil.NoSuchProcess:
+        return  # it ended by itself
+
+
+def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
+    """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
+    rt = build_runtime(settings(), app)
+    install(rt)
+    label = name or f"{'+'.join(queues)}@{socket.gethostname()}"
+    thinks = {QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues)
+    tools = [tool.name for tool in rt.registry.tools.values() if tool.queue in queues]
+    process = WorkerProcess(rt, WorkerInfo(label, queues, pool, concurrency, [] if thinks else tools))
+
+    def ready(**_: Any) -> None:
+        log.info("%s is ready: %d %s for %s", label, concurrency, pool, ", ".join(queues))
+
+    process.start()
+    signals.worker_ready.connect(ready, weak=False)
+    signals.worker_shutting_down.connect(lambda **_: process.drain(), weak=False)
+    hostname = f"{name or queues[0]}-{rt.owner.id[:8]}@%h"
+    argv = [
+        "worker", "--queues", ",".join(queues), "--pool", pool, "--concurrency", str(concurrency),
+        "--hostname", hostname, "--without-mingle", "--without-gossip", "--loglevel", "INFO",
+    ]  # fmt: skip
+    try:
+        app.worker_main(argv)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    finally:
+        process.stop()
+    return 0

@@ -1,0 +1,116 @@
+"""Paused model endpoints: the whole fleet leaves them alone, in SQL, until a time, a probe or a person reopens them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from worker.store.session import NOW, AnyRow, Store
+from worker.store.tables import active, endpoints
+
+PROBE_FIRST_S, PROBE_MOST_S = 15.0, 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Why an endpoint is left alone. `retry_in_s` is the time until it opens by itself or is probed."""
+
+    endpoint_id: str
+    model: str
+    reason: str
+    retry_in_s: float
+    probe_run: str | None = None
+
+
+def parked_for(endpoint_id: str) -> str:
+    """The `parked` mark of runs that wait for an endpoint."""
+    return f"model:{endpoint_id}"
+
+
+def pause(
+    store: Store, endpoint_id: str, base_url: str, model: str, reason: str, *, for_s: float | None, by: str = "stepmill"
+) -> None:
+    """Pauses for all. With `for_s` it opens by itself then; without, a probe is sent now and again.
+
+    A second pause never shortens the first.
+    """
+    new = {"id": endpoint_id, "base_url": base_url, "model": model, "paused_reason": reason, "paused_by": by}
+    until = None if for_s is None else NOW + for_s
+    upsert = postgresql.insert if store.postgres else sqlite.insert
+    statement = upsert(endpoints).values(**new, paused_until=until, probe_at=NOW + PROBE_FIRST_S, changed_at=NOW)
+    greatest = func.greatest if store.postgres else func.max
+    values = {
+        "paused_reason": reason,
+        "paused_by": by,
+        "paused_until": None if for_s is None else greatest(func.coalesce(endpoints.c.paused_until, 0.0), until),
+        "probe_at": NOW + func.coalesce(_next_probe(), PROBE_FIRST_S),
+        "probe_run": None,
+        "changed_at": NOW,
+    }
+    with store.write() as tx:
+        tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+
+
+def _next_probe() -> ColumnElement[float]:
+    # Doubles with each probe that failed, up to the bound.
+    steps = [(endpoints.c.probes == n, PROBE_FIRST_S * 2.0**n) for n in range(6)]
+    return case(*steps, else_=PROBE_MOST_S)
+
+
+def resume(store: Store, endpoint_id: str) -> bool:
+    """Opens an endpoint again; runs that wait for it take slots as they come free. False: it was not paused."""
+    statement = (
+        update(endpoints)
+        .where(endpoints.c.id == endpoint_id, endpoints.c.paused_reason.is_not(None))
+        .values(paused_reason=None, paused_by=None, paused_until=None, probe_run=None, probes=0, changed_at=NOW)
+    )
+    with store.write() as tx:
+        opened = tx.execute(statement).rowcount == 1
+        tx.execute(update(active).where(active.c.parked == parked_for(endpoint_id)).values(parked="ready"))
+        return opened
+
+
+def paused(store: Store) -> dict[str, Pause]:
+    """All paused endpoints by id."""
+    query = select(endpoints, NOW.label("now")).where(endpoints.c.paused_reason.is_not(None))
+    with store.read() as tx:
+        rows = tx.execute(query).all()
+    return {r.id: _pause(r) for r in rows}
+
+
+def _pause(row: AnyRow) -> Pause:
+    until = row.paused_until or row.probe_at or row.now
+    return Pause(row.id, row.model, row.paused_reason, max(0.0, until - row.now), row.probe_run)
+
+
+def reopen_due(store: Store) -> int:
+    """Opens the endpoints whose pause is over, and lets one waiting run probe each that has no end in sight."""
+    due = select(endpoints.c.id, endpoints.c.paused_until).where(
+        endpoints.c.paused_reason.is_not(None), endpoints.c.paused_by == "stepmill"
+    )
+    over = or_(endpoints.c.paused_until <= NOW, (endpoints.c.paused_until.is_(None)) & (endpoints.c.probe_at <= NOW))
+    with store.read() as tx:
+        rows = tx.execute(due.where(over)).all()
+    moved = 0
+    for row in rows:
+        moved += resume(store, row.id) if row.paused_until is not None else _probe(store, row.id)
+    return moved
+
+
+def _probe(store: Store, endpoint_id: str) -> bool:
+    first = select(active.c.run_id).where(active.c.parked == parked_for(endpoint_id)).order_by(active.c.parked_at)
+    with store.write() as tx:
+        run_id = tx.execute(first.limit(1)).scalar()
+        if run_id is None:
+            return False
+        taken = tx.execute(
+            update(endpoints)
+            .where(endpoints.c.id == endpoint_id, endpoints.c.probe_at <= NOW, endpoints.c.paused_reason.is_not(None))
+            .values(probe_run=run_id, probes=endpoints.c.probes + 1, probe_at=NOW + PROBE_MOST_S)
+        )
+        if taken.rowcount != 1:
+            return False
+        tx.execute(update(active).where(active.c.run_id == run_id).values(parked="ready", parked_at=0.0))
+        return True

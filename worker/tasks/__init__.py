@@ -1,0 +1,47 @@
+"""The Celery tasks: `think`, and one task type for each tool, so that Flower and Prometheus show each by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Celery
+
+from tools.base import Tool
+from tools.registry import load_tools
+from worker.dispatch import THINK_TASK
+from worker.settings import settings
+from worker.tasks.base import Discarded, DoorbellTask, runtime
+from worker.tasks.requests import WatchedRequest
+from worker.tasks.think import think
+from worker.tasks.tool_call import call_tool
+
+HARD_LIMIT_MARGIN_S = 5.0
+"""A tool that ignores its time limit for this long is killed with its pool child."""
+
+
+def register(app: Celery) -> None:
+    """Gives the application its tasks."""
+
+    @app.task(name=THINK_TASK, base=DoorbellTask, bind=True, shared=False)
+    def think_task(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+        try:
+            return think(runtime(app), run_id, step, attempt)
+        except Discarded:
+            raise self.discard() from None
+
+    for tool in load_tools(settings().tool_modules).tools.values():
+        _register_tool(app, tool)
+
+
+def _register_tool(app: Celery, tool: Tool) -> None:
+    def run(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+        try:
+            return call_tool(runtime(app), tool, run_id, step, call, attempt)
+        except Discarded:
+            raise self.discard() from None
+
+    limits: dict[str, Any] = {
+        "soft_time_limit": tool.timeout_s + 1.0,
+        "time_limit": tool.timeout_s + 1.0 + HARD_LIMIT_MARGIN_S,
+    }
+    app.task(run, name=tool.task_name, base=DoorbellTask, bind=True, shared=False, Request=WatchedRequest, **limits)

@@ -1,0 +1,62 @@
+"""What think and tool tasks share: discarded doorbells and failed attempts are told apart from successes in Flower."""
+
+from __future__ import annotations
+
+from celery import Celery, Task
+from celery.exceptions import Ignore
+
+from worker.core.bells import Bell
+from worker.runtime import Runtime, build_runtime
+from worker.settings import settings
+from worker.store.applies import Applied
+
+
+class AttemptFailed(Exception):
+    """An attempt that failed: red in Flower. Its text names ids and kinds, never a question's words."""
+
+
+class Discarded(Exception):
+    """A doorbell for work that is done, taken, paused or ended: not an error, and not a success either."""
+
+
+class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
+    """A task whose message carries ids only."""
+
+    abstract = True
+    throws = (AttemptFailed,)
+    ignore_result = True
+    acks_late = False
+    typing = False
+
+    def discard(self) -> Ignore:
+        """The exception to raise for a doorbell that is not ours; Flower shows the task as REJECTED."""
+        self.send_event("task-rejected", retry=False, requeue=False)
+        return Ignore()
+
+
+_runtimes: dict[str, Runtime] = {}
+
+
+def runtime(app: Celery) -> Runtime:
+    """This process's runtime, built at first use: a spawned pool child opens its own connections."""
+    if "one" not in _runtimes:
+        _runtimes["one"] = build_runtime(settings(), app)
+    return _runtimes["one"]
+
+
+def install(one: Runtime) -> None:
+    """Sets the runtime of this process: a worker's parent, or a test."""
+    _runtimes["one"] = one
+
+
+def follow_up(rt: Runtime, applied: Applied) -> None:
+    """After the commit: rings for what is due, and frees the slot of a run that has ended."""
+    if applied.bells:
+        rt.dispatcher.send(applied.bells)
+    if applied.ended:
+        rt.poke_admitter()
+
+
+def hand_on(rt: Runtime, bell: Bell) -> None:
+    """A draining worker passes a doorbell on to others unanswered."""
+    rt.dispatcher.send([bell])

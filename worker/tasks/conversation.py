@@ -1,0 +1,96 @@
+"""From history to prompt, and from reply to event: where dialects and tools meet the machine. Touches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tools.base import BadArguments, Tool
+from worker.core.loops import looping
+from worker.core.machine import FINAL_REASONS, last_step
+from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable
+from worker.core.records import Actions, Answer, Example, JsonObject, Message, Observed, Parsed, ToolRequest, Turn
+from worker.dialects import dialect
+from worker.dialects.binding import Unbound, bind
+from worker.dialects.prompt import messages
+from worker.llm.client import ModelReply
+from worker.store.applies import StepRecord
+from worker.store.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to the model for one step."""
+
+    messages: list[Message]
+    stop: tuple[str, ...]
+    extra: JsonObject
+
+
+def prompt(body: JsonObject, tools: Sequence[Tool], past: History, hot: Hot, limits: Limits) -> Prompt:
+    """The whole conversation, fixed part first; at a last step the model is told to answer now."""
+    spoken = dialect(body["dialect"])
+    final = last_step(hot, limits)
+    notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
+    examples = [example_of(given) for given in body.get("examples", [])]
+    asked = messages(spoken, tools, body["instructions"], examples, past.question, past.turns, notice)
+    return Prompt(asked, spoken.stop, spoken.request(tools))
+
+
+def example_of(given: Mapping[str, Any]) -> Example:
+    """A few-shot example as the agents file writes it."""
+    turns = tuple(
+        Turn(call["thought"], (Observed(call["tool"], call["args"], call["observation"]),)) for call in given["calls"]
+    )
+    return Example(given["question"], turns, given["answer"], given.get("thought", ""))
+
+
+def read_reply(
+    reply: ModelReply, body: JsonObject, tools: Sequence[Tool], past: History
+) -> tuple[ThinkEvent, StepRecord]:
+    """What the reply means, and what it leaves in the history."""
+    parsed = dialect(body["dialect"]).parse(reply.reply, tools)
+    event, kind, notice = _event(parsed, body, tools, past)
+    record = StepRecord(
+        kind=kind,
+        reply=reply.reply.text,
+        kept=parsed.kept,
+        thought=parsed.thought,
+        finish_reason=reply.finish_reason,
+        model=body["model"],
+        message=reply.reply.message if reply.reply.message.get("tool_calls") else None,
+        notice=notice,
+        answer=parsed.text if isinstance(parsed, Answer) else None,
+        latency_s=reply.latency_s,
+    )
+    return event, record
+
+
+def _event(
+    parsed: Parsed, body: JsonObject, tools: Sequence[Tool], past: History
+) -> tuple[ThinkEvent, str, str | None]:
+    if isinstance(parsed, Answer):
+        return Answered(parsed.text), "answer", None
+    if isinstance(parsed, Actions):
+        known = {tool.name: tool for tool in tools}
+        calls = tuple(_call(request, known) for request in parsed.calls)
+        loop = looping(past.turns, [(call.tool, call.args) for call in calls])
+        return Acted(calls, parsed.thought or parsed.kept, loop), "actions", None
+    return Unreadable(parsed.kept or parsed.thought), "malformed", parsed.reason
+
+
+def _call(request: ToolRequest, known: Mapping[str, Tool]) -> NewCall:
+    """A call to enqueue, or one that is answered at once because the model has to mend it."""
+    shown = request.args if isinstance(request.args, dict) else {"input": request.args}
+    tool = known.get(request.tool)
+    if tool is None:
+        names = ", ".join(known) or "none"
+        return NewCall(request.tool, shown, "", request.call_id, f"There is no tool {request.tool!r}. Tools: {names}.")
+    args = bind(request, tool)
+    if isinstance(args, Unbound):
+        return NewCall(tool.name, shown, tool.queue, request.call_id, args.reason)
+    try:
+        return NewCall(tool.name, tool.validate(args), tool.queue, request.call_id)
+    except BadArguments as error:
+        return NewCall(tool.name, args, tool.queue, request.call_id, error.message)

@@ -1,0 +1,170 @@
+"""One model call: claim the step, ask the model, read its reply, decide, apply, and ring for what follows."""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+
+from worker.agents import endpoint_of
+from worker.core.errors import CallEnded, OperatorError, RunError, Stopped, StopReason, TransientError, UserError
+from worker.core.machine import decide_think
+from worker.core.moves import GivenBack, Limits, ModelFailed, Rejected, ThinkEvent
+from worker.core.records import JsonObject
+from worker.core.retry import delay_s, may_retry
+from worker.core.states import Outcome
+from worker.llm.client import ModelReply
+from worker.llm.endpoint import EndpointSettings
+from worker.llm.watchdog import Abort
+from worker.runtime import Runtime
+from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed, note_waste
+from worker.store.claims import Lease, ThinkWork, claim_think, reclaimed
+from worker.store.control import bells_for, note_stopped
+from worker.store.endpoints import parked_for, pause
+from worker.store.history import history
+from worker.store.session import new_token
+from worker.store.takeover import Held, release
+from worker.tasks.base import AttemptFailed, Discarded, follow_up
+from worker.tasks.conversation import prompt, read_reply
+from worker.tasks.insisting import insist
+
+log = logging.getLogger(__name__)
+
+MARGIN_S = 20.0
+"""A lease outlasts the model call's own limit by this much."""
+
+NO_CALL = Spent(Outcome.DEFERRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What came of a model call: the event, what it used, and what it leaves in the history."""
+
+    event: ThinkEvent
+    spent: Spent
+    record: StepRecord | None = None
+
+
+def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
+    """Does one model call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the call failed."""
+    work = _claim(rt, run_id, step, attempt)
+    body = rt.configuration(work.config_hash)
+    with rt.in_flight.attempt(work.lease.token, run_id, body["call_time_limit_s"] + MARGIN_S) as abort:
+        if rt.draining.is_set():
+            abort.abort(StopReason.HAND_BACK)
+        thought = _think(rt, work, body, abort)
+    applied = _apply(rt, work, thought, _limits(body))
+    follow_up(rt, applied)
+    if thought.spent.error:
+        raise AttemptFailed(f"{run_id} step {step}: {thought.spent.error}")
+    return thought.record.kind if thought.record else thought.spent.outcome
+
+
+def _claim(rt: Runtime, run_id: str, step: int, attempt: int) -> ThinkWork:
+    for _ in range(2):
+        lease = Lease(new_token(), run_id, step, 0, attempt, rt.owner.id, MARGIN_S)
+        work, doubtful = insist("claim", lambda at=lease: claim_think(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
+        if work is not None:
+            return work
+        if doubtful and reclaimed(rt.store, lease):
+            # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
+            follow_up(rt, release(rt.store, Held(lease, outcome=Outcome.HANDED_BACK), {}, "claim unheard") or Applied())
+        if not rt.owner.refused():
+            break
+    raise Discarded
+
+
+def _limits(body: JsonObject) -> Limits:
+    return Limits(body["max_steps"], body["max_malformed"], body["max_model_failures"])
+
+
+def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thought:
+    try:
+        endpoint = endpoint_of(body, rt.settings.practice_url)
+        closed = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
+        if closed is not None:
+            park = parked_for(endpoint.endpoint_id)
+            return Thought(GivenBack(Outcome.DEFERRED, reason=closed.reason, park=park), NO_CALL)
+        return _ask(rt, work, body, endpoint, abort)
+    except UserError as error:
+        return Thought(
+            ModelFailed(error.message, 30.0, error.message, counts=False), Spent(Outcome.ERROR, error.message)
+        )
+    except Exception as error:  # a bug of ours must not leave the run without a next event
+        log.exception("The model call of %s failed inside stepmill", work.lease.run_id)
+        message = f"stepmill failed: {type(error).__name__}"
+        return Thought(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
+
+
+def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSettings, abort: Abort) -> Thought:
+    past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
+    tools = [rt.registry.tools[name] for name in body["tools"] if name in rt.registry.tools]
+    asked = prompt(body, tools, past, work.hot, _limits(body))
+    request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
+    try:
+        reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
+    except CallEnded as ended:
+        return _ended(rt, work, endpoint, ended)
+    rt.gate.answered(endpoint.endpoint_id)
+    event, record = read_reply(reply, body, tools, past)
+    return Thought(event, _spent(rt, endpoint, reply), record)
+
+
+def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
+    cost = rt.prices.cost_usd(endpoint.model, reply.usage)
+    return Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, billed=True)
+
+
+def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded) -> Thought:
+    """A model call that gave no reply: whose fault it was decides what follows."""
+    spent = Spent(Outcome.ERROR, ended.message, ended.usage, wasted=True, billed=ended.usage is None)
+    match ended:
+        case Stopped(reason=StopReason.HAND_BACK):
+            given = Spent(Outcome.HANDED_BACK, usage=ended.usage, wasted=True, billed=True)
+            return Thought(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
+        case Stopped():
+            return Thought(
+                GivenBack(Outcome.STOPPED), Spent(Outcome.STOPPED, usage=ended.usage, wasted=True, billed=True)
+            )
+        case OperatorError():
+            pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ended.message, for_s=None)
+            rt.gate.forget()
+            park = parked_for(endpoint.endpoint_id)
+            return Thought(GivenBack(Outcome.DEFERRED, reason=ended.message, park=park), spent)
+        case TransientError():
+            return Thought(_transient(rt, work, endpoint, ended), spent)
+        case RunError():
+            return Thought(Rejected(ended.code, ended.message), spent)
+    return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
+
+
+def _transient(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError) -> ThinkEvent:
+    failures = work.hot.failures + 1
+    wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
+    if error.pauses_endpoint:
+        pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, error.message, for_s=wait_s)
+        rt.gate.forget()
+    if not may_retry(error, failures):
+        return Rejected("internal", f"The model call failed {failures} times; the last time: {error.message}")
+    return ModelFailed(error.message, wait_s, error.message, counts=not error.pauses_endpoint)
+
+
+def _apply(rt: Runtime, work: ThinkWork, thought: Thought, limits: Limits) -> Applied:
+    decision = decide_think(work.hot, thought.event, limits)
+    lease = work.lease
+    applied, doubtful = insist(
+        "apply", lambda: apply_think(rt.store, lease, decision, thought.spent, thought.record), rt.draining.is_set
+    )
+    if applied is not None:
+        return applied
+    if doubtful and landed(rt.store, lease):
+        with rt.store.read() as tx:
+            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
+    insist("waste", lambda: note_waste(rt.store, lease, _as_waste(thought.spent)))
+    if thought.spent.outcome == Outcome.STOPPED:
+        insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
+    raise Discarded
+
+
+def _as_waste(spent: Spent) -> Spent:
+    return Spent(Outcome.FENCED, spent.error, spent.usage, spent.cost_usd, wasted=True, billed=spent.billed)

@@ -1,0 +1,133 @@
+"""One tool call: claim it, commit its start where it must not be repeated, run the tool, apply, ring what follows."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from dataclasses import replace
+
+from celery.exceptions import SoftTimeLimitExceeded
+
+from tools.base import Tool, ToolContext, ToolFailure
+from worker.core.errors import StopReason
+from worker.core.machine import decide_call
+from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, CallView, GivenBack, Hot
+from worker.core.retry import delay_s
+from worker.core.states import Outcome
+from worker.llm.watchdog import Abort
+from worker.runtime import Runtime
+from worker.store.applies import Applied, Spent, apply_call, landed, note_waste
+from worker.store.claims import CallWork, Lease, claim_call, reclaimed, start_call, started
+from worker.store.control import bells_for, note_stopped
+from worker.store.kept import StoredArtifacts, StoredNotes
+from worker.store.session import new_token
+from worker.store.takeover import Held, release
+from worker.tasks.base import AttemptFailed, Discarded, follow_up
+from worker.tasks.insisting import insist
+
+log = logging.getLogger(__name__)
+
+MARGIN_S = 15.0
+"""A lease outlasts the tool's own time limit by this much."""
+
+
+def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> str:
+    """Does one tool call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the tool failed."""
+    work = _claim(rt, tool, run_id, step, call, attempt)
+    with rt.in_flight.attempt(work.lease.token, run_id, work.lease.deadline_s) as abort:
+        if rt.draining.is_set():
+            event: CallEvent = GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped")
+        elif not _may_start(rt, tool, work):
+            raise Discarded
+        else:
+            event = _run(rt, tool, work, abort)
+    spent = _spent(event)
+    follow_up(rt, _apply(rt, tool, work, event, spent))
+    if spent.error:
+        raise AttemptFailed(f"{tool.name} failed ({spent.outcome})")
+    return spent.outcome
+
+
+def _claim(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> CallWork:
+    for _ in range(2):
+        lease = Lease(new_token(), run_id, step, call, attempt, rt.owner.id, tool.timeout_s + MARGIN_S)
+        work, doubtful = insist("claim", lambda at=lease: claim_call(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
+        if work is not None:
+            return work
+        if doubtful and reclaimed(rt.store, lease):
+            held = Held(lease, tool.name, Outcome.HANDED_BACK)
+            follow_up(rt, release(rt.store, held, {}, "claim unheard") or Applied())
+        if not rt.owner.refused():
+            break
+    raise Discarded
+
+
+def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
+    """The second commit of a call that must not be repeated; others need none."""
+    if tool.idempotent:
+        return True
+    may, doubtful = insist("start", lambda: start_call(rt.store, work.lease), rt.draining.is_set)
+    return may or (doubtful and started(rt.store, work.lease))
+
+
+def _run(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
+    lease = work.lease
+    artifacts = StoredArtifacts(rt.store, rt.settings.data_dir, rt.settings.api_url, lease)
+    context = ToolContext(
+        run_id=lease.run_id,
+        step=lease.step,
+        call=lease.call,
+        batch_id=work.batch_id,
+        idempotency_key=f"{lease.run_id}.{lease.step}.{lease.call}",
+        notes=StoredNotes(rt.store, lease.run_id, work.batch_id),
+        artifacts=artifacts,
+        cancelled=lambda: abort.reason is not None,
+        deadline=time.monotonic() + tool.timeout_s,
+    )
+    most = rt.configuration(work.config_hash)["max_observation_chars"]
+    fitted = replace(tool, max_observation_chars=min(tool.max_observation_chars, most))
+    try:
+        return CallEnded(fitted.call(work.args, context).observation)
+    except ToolFailure as failure:
+        return _failed(work, failure, abort)
+    except SoftTimeLimitExceeded:
+        message = f"{tool.name} did not finish within {tool.timeout_s:g} s. Try a smaller request, or another way."
+        return CallEnded(message, Outcome.TIMEOUT)
+    except Exception as error:  # the tool wrapper is ours: a bug must not leave the call without a next event
+        log.exception("The call of %s failed inside stepmill", tool.name)
+        return CallRetried(f"{tool.name} failed: {type(error).__name__}.", 1.0)
+
+
+def _failed(work: CallWork, failure: ToolFailure, abort: Abort) -> CallEvent:
+    if abort.reason == StopReason.HAND_BACK:
+        return GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped")
+    if failure.retryable:
+        return CallRetried(failure.message, delay_s(work.view.failures + 1, random))
+    return CallEnded(failure.message, Outcome.ERROR)
+
+
+def _spent(event: CallEvent) -> Spent:
+    match event:
+        case CallEnded(observation, outcome):
+            return Spent(outcome, error=None if outcome == Outcome.OK else observation[:500])
+        case CallRetried(message):
+            return Spent(Outcome.ERROR, error=message[:500], wasted=True)
+        case GivenBack(outcome):
+            return Spent(outcome, wasted=True)
+
+
+def _apply(rt: Runtime, tool: Tool, work: CallWork, event: CallEvent, spent: Spent) -> Applied:
+    def decide(hot: Hot, view: CallView) -> CallChange:
+        return decide_call(hot, replace(view, idempotent=tool.idempotent, max_attempts=tool.max_attempts), event)
+
+    lease = work.lease
+    applied, doubtful = insist("apply", lambda: apply_call(rt.store, lease, decide, spent), rt.draining.is_set)
+    if applied is not None:
+        return applied
+    if doubtful and landed(rt.store, lease):
+        with rt.store.read() as tx:
+            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
+    insist("waste", lambda: note_waste(rt.store, lease, Spent(Outcome.FENCED, spent.error, wasted=True)))
+    insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
+    raise Discarded
