@@ -14,6 +14,7 @@ from tests.llm import servers
 from tests.llm.servers import Connection, RawServer, answering, completion, http, serving
 from tests.services.waiting import wait_until
 from worker.core.errors import ModelTimeout, Stopped, StopReason, Unreachable
+from worker.core.records import Usage
 from worker.llm.client import CONNECT_TIMEOUT_S, ModelClient, ModelReply
 from worker.llm.endpoint import ModelRequest
 from worker.llm.sockets import guard
@@ -163,9 +164,10 @@ def full_listener() -> Iterator[int]:
 def test_connecting_ends_at_the_deadline(full_listener: int) -> None:
     client = ModelClient(f"http://127.0.0.1:{full_listener}/v1", "key")
     started = time.monotonic()
-    with pytest.raises(ModelTimeout):
+    with pytest.raises(ModelTimeout) as caught:
         client.complete(REQUEST, 0.3, Abort())
     assert time.monotonic() - started < 0.3 + RETURN_S
+    assert caught.value.usage == Usage(), "nothing was sent, so nothing was used"
     client.close()
 
 
@@ -175,9 +177,23 @@ def test_connecting_ends_on_an_abort(full_listener: int) -> None:
     wait_until("the thread blocks on its socket", lambda: calling.abort._socket is not None)
     started = time.monotonic()
     calling.abort.abort(StopReason.CANCEL)
-    assert isinstance(calling.join(), Stopped)
+    result = calling.join()
     assert time.monotonic() - started < RETURN_S
+    assert isinstance(result, Stopped)
+    assert result.usage == Usage()
     client.close()
+
+
+def test_a_call_through_a_proxy_is_aborted_just_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(servers.drips_body) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
+        client = ModelClient("http://model.invalid/v1", "key")
+        calling = Calling(client)
+        wait_until("the proxy got the request", lambda: proxy.requests)
+        calling.abort.abort(StopReason.CANCEL)
+        assert isinstance(calling.join(), Stopped)
+        assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+        client.close()
 
 
 def test_a_silent_tls_handshake_ends_at_the_deadline_and_on_an_abort() -> None:

@@ -127,12 +127,14 @@ class ModelClient:
         raise self._ended(cause, call)
 
     def _ended(self, cause: BaseException | None, call: Call) -> CallEnded:
+        unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
+        usage = FREE if unsent else None
         if call.abort.reason is not None:
-            return Stopped(call.abort.reason)
+            return Stopped(call.abort.reason, usage=usage)
         if call.expired:
-            return ModelTimeout(f"{self.base_url} gave no whole reply within {call.limit_s:g} s")
+            return ModelTimeout(f"{self.base_url} gave no whole reply within {call.limit_s:g} s", usage=usage)
         why = scrub(str(cause)) or type(cause).__name__
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError):
+        if unsent:
             return Unreachable(f"cannot reach the model endpoint {self.base_url}: {why}", usage=FREE)
         return ConnectionLost(f"the connection to {self.base_url} broke before the reply was whole: {why}")
 

@@ -1,0 +1,209 @@
+"""The Lua script behind the shared limits: one atomic step in Redis for each question that a worker asks.
+
+A grant is counted in one-second buckets, and nothing is granted that would put more than the limit into any 60 seconds,
+give or take the way from the grant to the endpoint (SLACK). Who has to wait gets a slot of its own: slots are spaced by
+what a call costs, so that nobody comes in vain and the whole limit is used. Slots reach no further than HORIZON ahead:
+what is cancelled wastes little. All keys expire.
+
+A Redis that lost its memory has no `started` mark: in its first minute every bucket begins as if the limit were just
+used up evenly, so that the grants before and after together stay within the limit. A worker that knew an older mark
+also tells that calls are in flight which Redis forgot: then all concurrent slots begin as taken, by `lost` ones, and
+each call that ends without a slot of its own frees one of those.
+"""
+
+SCRIPT = """
+local SPAN, SLACK, BUCKET, HORIZON, SHIFT = 60000, 1500, 1000, 30000, 2000
+local KEEP, KEEP_MARK = 600000, 86400000
+local REACH = SPAN + SLACK + BUCKET
+local state, queue, held, adaptive, started = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local op, now, id, mark = ARGV[1], tonumber(ARGV[2]), ARGV[3], ''
+if now < 0 then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function keep(key, least)
+  if redis.call('PTTL', key) < least then redis.call('PEXPIRE', key, math.ceil(least)) end
+end
+
+local function seed(kind, limit)
+  local count = math.ceil(REACH / BUCKET)
+  local newest = math.floor((now + SHIFT) / BUCKET)
+  for i = 0, count - 1 do
+    local amount = math.floor(limit * (i + 1) / count) - math.floor(limit * i / count)
+    if amount > 0 then redis.call('HSET', state, kind .. (newest - i), amount) end
+  end
+end
+
+-- The buckets that still count, and the numbers kept beside them; buckets that count no more are deleted.
+local function load()
+  local flat = redis.call('HGETALL', state)
+  local buckets, numbers, stale = {r = {}, t = {}}, {}, {}
+  local oldest = math.floor((now - REACH) / BUCKET) + 1
+  for i = 1, #flat, 2 do
+    local kind, second = string.match(flat[i], '^([rt])(%d+)$')
+    if kind == nil then numbers[flat[i]] = tonumber(flat[i + 1])
+    elseif tonumber(second) < oldest then stale[#stale + 1] = flat[i]
+    else buckets[kind][tonumber(second)] = tonumber(flat[i + 1]) end
+  end
+  if #stale > 0 then redis.call('HDEL', state, unpack(stale)) end
+  return buckets, numbers
+end
+
+-- 0 when `cost` fits now, else the time at which enough will have left the window.
+local function fits_at(bucket, limit, cost)
+  local used, seconds = 0, {}
+  for second, amount in pairs(bucket) do
+    used = used + amount
+    seconds[#seconds + 1] = second
+  end
+  if used + cost <= limit then return 0 end
+  table.sort(seconds)
+  for _, second in ipairs(seconds) do
+    used = used - bucket[second]
+    if used + cost <= limit then return second * BUCKET + REACH end
+  end
+  return now + BUCKET
+end
+
+local function adaptive_cap()
+  local found = redis.call('HMGET', adaptive, 'cap', 'at')
+  if not found[1] then return nil end
+  return tonumber(found[1]) * 2 ^ ((now - tonumber(found[2])) / SPAN)
+end
+
+-- Marks the moment of the first question; a state that begins soon after it begins as if the limit were just used up.
+local function begin(per_min, tokens_per_min, concurrent, hold, known)
+  local since = redis.call('GET', started)
+  if not since then
+    since = string.format('%d', now)
+    redis.call('SET', started, since, 'PX', KEEP_MARK)
+  end
+  keep(started, KEEP_MARK)
+  if redis.call('EXISTS', state) == 0 and now - tonumber(since) < REACH then
+    seed('r', per_min)
+    seed('t', tokens_per_min)
+    redis.call('HSET', state, 'next', now + SHIFT)
+  end
+  if known ~= '' and known ~= since and redis.call('HSETNX', state, 'lost', since) == 1 then
+    for i = 1, concurrent do redis.call('ZADD', held, now + hold * i / concurrent, 'lost:' .. i) end
+    keep(held, hold + SPAN)
+  end
+  return since
+end
+
+-- A call ended that Redis had forgotten: one of the slots taken for such calls falls free.
+local function free_lost()
+  for _, member in ipairs(redis.call('ZRANGE', held, 0, -1)) do
+    if string.sub(member, 1, 5) == 'lost:' then return redis.call('ZREM', held, member) end
+  end
+end
+
+-- How far apart calls like this one go, in ms. Who waits for a concurrent slot comes twice as often as one falls free.
+local function spacing(numbers, tokens, per_min, tokens_per_min, concurrent)
+  local cost, cap = 0, adaptive_cap()
+  if per_min > 0 then cost = REACH / per_min end
+  if cap then cost = math.max(cost, SPAN / cap) end
+  if tokens_per_min > 0 then cost = math.max(cost, REACH * tokens * (numbers.ratio or 1) / tokens_per_min) end
+  if concurrent > 0 then cost = math.max(cost, 0.5 * (numbers.hold or 200) / concurrent) end
+  return cost
+end
+
+local function wait_for(slot, next_slot)
+  redis.call('HSET', state, 'next', next_slot)
+  redis.call('ZADD', queue, slot, id)
+  keep(state, KEEP + next_slot - now)
+  keep(queue, KEEP + next_slot - now)
+  return {0, math.ceil(slot - now), 0, now}
+end
+
+local function take_concurrent(concurrent, hold)
+  redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
+  if redis.call('ZCARD', held) >= concurrent and not redis.call('ZSCORE', held, id) then return false end
+  redis.call('ZADD', held, now + hold, id)
+  keep(held, hold + SPAN)
+  return true
+end
+
+local function grant(per_min, tokens_per_min, tokens)
+  local second = math.floor(now / BUCKET)
+  if per_min > 0 then redis.call('HINCRBY', state, 'r' .. second, 1) end
+  if tokens_per_min > 0 then redis.call('HINCRBY', state, 't' .. second, math.ceil(tokens)) end
+  redis.call('ZREM', queue, id)
+  keep(state, KEEP)
+  return {1, 0, second, now}
+end
+
+local function acquire()
+  local per_min, tokens_per_min, concurrent = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+  local tokens, hold, dice = math.min(tonumber(ARGV[4]), tokens_per_min), tonumber(ARGV[8]), tonumber(ARGV[9])
+  mark = begin(per_min, tokens_per_min, concurrent, hold, ARGV[10])
+  local buckets, numbers = load()
+  local cost = spacing(numbers, tokens, per_min, tokens_per_min, concurrent)
+  local next_slot = numbers.next or 0
+
+  redis.call('ZREMRANGEBYSCORE', queue, '-inf', now - 2 * SPAN)
+  local slot = tonumber(redis.call('ZSCORE', queue, id) or nil)
+  if slot == nil then
+    slot = math.max(next_slot, now - cost) + cost
+    if slot > now + HORIZON and redis.call('ZCARD', queue) > 0 then
+      return {0, math.ceil(HORIZON * (0.5 + dice / 2)), 0, now}
+    end
+    next_slot = slot
+    redis.call('HSET', state, 'next', next_slot)
+  end
+  if slot > now then return wait_for(slot, next_slot) end
+
+  local room = 0
+  if per_min > 0 then room = fits_at(buckets.r, per_min, 1) end
+  if tokens_per_min > 0 then room = math.max(room, fits_at(buckets.t, tokens_per_min, tokens)) end
+  local behind = math.max(next_slot, now) + math.max(cost, 20)
+  if room > now + cost then return wait_for(math.max(room, behind), math.max(room, behind)) end
+  if room > 0 then return wait_for(room, next_slot) end  -- others were late: only a moment, so the place is kept
+  if concurrent > 0 and not take_concurrent(concurrent, hold) then return wait_for(behind, behind) end
+  return grant(per_min, tokens_per_min, tokens)
+end
+
+local function smooth(name, value)
+  local old = tonumber(redis.call('HGET', state, name) or nil)
+  redis.call('HSET', state, name, old and old * 0.8 + value * 0.2 or value)
+end
+
+-- The call has ended: its slot is free, and what it really used replaces what was reserved (-1: nobody knows).
+local function settle()
+  local second, reserved, used, granted = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+  if redis.call('ZREM', held, id) == 0 then free_lost() end
+  if redis.call('EXISTS', state) == 0 then return {1, 0, 0, now} end
+  smooth('hold', math.max(now - granted, 1))
+  if used >= 0 and reserved > 0 then
+    smooth('ratio', math.min(used / reserved, 1))
+    local field = 't' .. second
+    if redis.call('HEXISTS', state, field) == 1 then redis.call('HINCRBY', state, field, used - reserved) end
+  end
+  return {1, 0, 0, now}
+end
+
+local function release()
+  return {redis.call('ZREM', queue, id) + redis.call('ZREM', held, id), 0, 0, now}
+end
+
+-- Halves the adaptive rate, at most once in `calm` ms: one overload refuses many calls at a time.
+local function penalise()
+  local recent, calm = tonumber(ARGV[4]), tonumber(ARGV[5])
+  local found = redis.call('HMGET', adaptive, 'at', 'ceiling')
+  if found[1] and now - tonumber(found[1]) < calm then
+    return {0, redis.call('PTTL', adaptive), math.ceil(adaptive_cap()), now}
+  end
+  local rate = math.max(math.min(adaptive_cap() or recent, recent), 2)
+  local ceiling = math.max(tonumber(found[2] or 0), 2 * rate)
+  local cap = rate / 2
+  local lasts = SPAN * math.log(ceiling / cap) / math.log(2)
+  redis.call('HSET', adaptive, 'cap', cap, 'at', now, 'ceiling', ceiling)
+  redis.call('PEXPIRE', adaptive, math.ceil(lasts))
+  return {1, math.ceil(lasts), math.ceil(cap), now}
+end
+
+local answer = ({acquire = acquire, settle = settle, release = release, penalise = penalise})[op]()
+answer[5] = mark
+return answer
+"""

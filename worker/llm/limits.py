@@ -1,0 +1,124 @@
+"""Limits shared by the whole fleet, in Redis: requests and tokens a minute, and concurrent calls, of one endpoint.
+
+Nobody waits here: who may not go now is told when. With no limit configured and no adaptive limit in force there is no
+reason to ask, and nothing is sent to Redis.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from worker.llm.endpoint import Limits
+from worker.llm.limit_script import SCRIPT
+
+HOLD_S = 900.0
+CALM_S = 5.0
+FORGET_S = 3600.0
+SOCKET_TIMEOUT_S = 2.0
+NO_HISTORY_PER_MIN = 120.0
+PREFIX = "stepmill:limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The call may start now. Hand it to `settle` when the call has ended."""
+
+    token_id: str
+    tokens: int
+    second: int
+    granted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Not now: ask again at `due_s`, on the caller's clock, with the same token id; its place is kept."""
+
+    due_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The adaptive limit after a refusal: it doubles each minute and ends after `lasts_s`."""
+
+    requests_per_min: float
+    lasts_s: float
+    halved: bool
+
+
+def limiter_client(url: str) -> redis.Redis:
+    """A client that never repeats a command by itself: a grant must not be counted twice."""
+    return redis.Redis.from_url(
+        url, retry=Retry(NoBackoff(), 0), socket_timeout=SOCKET_TIMEOUT_S, socket_connect_timeout=SOCKET_TIMEOUT_S
+    )
+
+
+class Limiter:
+    """Thread-safe; one round trip for each call. Redis errors come through: the caller then waits, it does not go."""
+
+    def __init__(self, client: redis.Redis, dice: Callable[[], float] = random.random) -> None:
+        self._script = client.register_script(SCRIPT)
+        self._dice = dice
+        self._mark = b""
+        self._mark_seen_at = -FORGET_S
+
+    def acquire(
+        self,
+        key: str,
+        limits: Limits,
+        tokens: int,
+        token_id: str,
+        now_s: float,
+        *,
+        hold_s: float = HOLD_S,
+        clock_ms: int | None = None,
+    ) -> Granted | At:
+        """Asks to start a call that uses at most `tokens` at the endpoint named by `key`.
+
+        `token_id` names the attempt; asking again with it keeps its place. `now_s` is the clock that the answer is
+        given on, while Redis counts on its own (`clock_ms` is for tests). A concurrent slot that nobody settles or
+        releases falls free after `hold_s`. A call that alone is over the tokens of a minute goes when none are used.
+        """
+        figures = (limits.requests_per_min or 0, limits.tokens_per_min or 0, limits.concurrent or 0)
+        arguments = (tokens, *figures, int(hold_s * 1000), self._dice(), self._known_mark())
+        granted, wait_ms, second, at_ms, mark = self._run("acquire", key, token_id, clock_ms, *arguments)
+        self._mark, self._mark_seen_at = mark, time.monotonic()
+        if granted:
+            return Granted(token_id, min(tokens, limits.tokens_per_min or 0), second, at_ms)
+        return At(now_s + wait_ms / 1000)
+
+    def settle(self, key: str, granted: Granted, used_tokens: int | None, clock_ms: int | None = None) -> None:
+        """The call has ended: frees its slot and counts what it used; None: unknown, the reservation stands."""
+        used = -1 if used_tokens is None else used_tokens
+        arguments = (granted.second, granted.tokens, used, granted.granted_ms)
+        self._run("settle", key, granted.token_id, clock_ms, *arguments)
+
+    def release(self, key: str, token_id: str, clock_ms: int | None = None) -> bool:
+        """Gives up a place or slot that will not be used. False: there was none."""
+        return bool(self._run("release", key, token_id, clock_ms)[0])
+
+    def penalise(self, key: str, recent_per_min: float | None = None, clock_ms: int | None = None) -> Adaptive:
+        """The endpoint refused a call and did not say for how long: halves the adaptive rate of the fleet.
+
+        `recent_per_min` is the fleet's rate in the last minute, where it is known. While the adaptive limit lasts,
+        every call must ask `acquire`, configured limits or not. Refusals within CALM_S of a halving change nothing.
+        """
+        recent = NO_HISTORY_PER_MIN if recent_per_min is None else recent_per_min
+        halved, lasts_ms, cap, *_ = self._run("penalise", key, "", clock_ms, recent, int(CALM_S * 1000))
+        return Adaptive(float(cap), lasts_ms / 1000, bool(halved))
+
+    def _known_mark(self) -> Any:
+        """The mark of the Redis for which calls of this process may be in flight; empty after a long rest."""
+        return self._mark if time.monotonic() - self._mark_seen_at < FORGET_S else b""
+
+    def _run(self, op: str, key: str, token_id: str, clock_ms: int | None, *arguments: Any) -> list[Any]:
+        keys = [f"{PREFIX}:{key}:{part}" for part in ("state", "queue", "held", "adaptive")] + [f"{PREFIX}:started"]
+        now_ms = -1 if clock_ms is None else clock_ms
+        return cast("list[Any]", self._script(keys=keys, args=[op, now_ms, token_id, *arguments]))
