@@ -8,6 +8,7 @@ import threading
 from sqlalchemy.exc import SQLAlchemyError
 
 from worker.dispatch import Dispatcher
+from worker.faults import reach
 from worker.settings import Settings
 from worker.store.admission import Capacity, admit
 from worker.store.session import Store
@@ -48,6 +49,7 @@ class Admitter:
     def admit_now(self) -> int:
         """Admits in the calling thread and rings; returns how many runs began. Raises what the database raises."""
         admission = admit(self._store, self._capacity)
+        reach("admit.committed")
         self._dispatcher.send(admission.bells)
         return len(admission.bells)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from worker.store.endpoints import Pause, paused, resume
+from worker.store.endpoints import Pause, paused, resume, slowed
 from worker.store.session import Store
 
 FRESH_S = 1.0
@@ -18,16 +18,25 @@ class Gate:
         self._store = store
         self._lock = threading.Lock()
         self._paused: dict[str, Pause] = {}
+        self._slowed: set[str] = set()
         self._read_at = float("-inf")
 
     def closed(self, endpoint_id: str, run_id: str) -> Pause | None:
         """Why this run may not call the endpoint now, or None. The one run that probes it may."""
+        self._refresh()
+        found = self._paused.get(endpoint_id)
+        return None if found is None or found.probe_run == run_id else found
+
+    def slowed(self, endpoint_id: str) -> bool:
+        """Whether the endpoint refused calls lately, so that the fleet's adaptive limit is in force."""
+        self._refresh()
+        return endpoint_id in self._slowed
+
+    def _refresh(self) -> None:
         with self._lock:
             if time.monotonic() - self._read_at > FRESH_S:
-                self._paused = paused(self._store)
+                self._paused, self._slowed = paused(self._store), slowed(self._store)
                 self._read_at = time.monotonic()
-            found = self._paused.get(endpoint_id)
-        return None if found is None or found.probe_run == run_id else found
 
     def answered(self, endpoint_id: str) -> None:
         """The endpoint gave a reply: a probe that succeeds opens it for all."""

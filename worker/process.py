@@ -22,7 +22,7 @@ from worker.celery_app import app
 from worker.core.errors import StopReason
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, Outcome, WorkerState
 from worker.dispatch import ABORT_CHANNEL, connect_redis
-from worker.runtime import Runtime, build_runtime
+from worker.runtime import Runtime, build_runtime, redis_address
 from worker.settings import settings
 from worker.store import takeover
 from worker.store.liveness import WorkerInfo, beat, register, set_state
@@ -121,8 +121,10 @@ class WorkerProcess:
                 self._stopping.wait(1.0)
 
     def _listen_once(self) -> None:
-        url = self.rt.settings.redis_url or "redis://127.0.0.1:6379/0"
-        with connect_redis(url) as client, client.pubsub(ignore_subscribe_messages=True) as channel:
+        with (
+            connect_redis(redis_address(self.rt.settings)) as client,
+            client.pubsub(ignore_subscribe_messages=True) as channel,
+        ):
             channel.subscribe(ABORT_CHANNEL)
             while not self._stopping.is_set():
                 message = channel.get_message(timeout=1.0)

@@ -17,12 +17,14 @@ from worker.core.records import JsonObject
 from worker.dispatch import Dispatcher, connect_redis
 from worker.gate import Gate
 from worker.llm.client import ModelClients
+from worker.llm.limits import Limiter, limiter_client
 from worker.llm.prices import PriceTable
 from worker.llm.watchdog import Abort
 from worker.owner import Owner
 from worker.settings import Settings
 from worker.store.session import Store, open_store
 from worker.store.submit import get_configuration
+from worker.throttle import Throttle
 
 
 class InFlight:
@@ -95,6 +97,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.gate = Gate(self.store)
+        self.throttle = Throttle(limiter(self.settings), self.gate, self.store)
         # Configurations never change, and a few serve thousands of runs.
         self.configuration = functools.lru_cache(maxsize=256)(self._load_configuration)
 
@@ -102,12 +105,22 @@ class Runtime:
         return get_configuration(self.store, digest)
 
 
+def redis_address(settings: Settings) -> str:
+    """The Redis in force. A stack starts its own on a port that its environment names."""
+    return settings.redis_url or "redis://127.0.0.1:6379/0"
+
+
+def limiter(settings: Settings) -> Limiter:
+    """The fleet's limiter, on a client of its own that repeats nothing."""
+    return Limiter(limiter_client(redis_address(settings)))
+
+
 def build_runtime(settings: Settings, app: Celery) -> Runtime:
     """Opens what a process needs. Connections are made at first use."""
     return Runtime(
         settings=settings,
         store=open_store(settings.database, settings.db_pool),
-        dispatcher=Dispatcher(app, connect_redis(settings.redis_url or "redis://127.0.0.1:6379/0")),
+        dispatcher=Dispatcher(app, connect_redis(redis_address(settings))),
         registry=load_tools(settings.tool_modules),
         clients=ModelClients(max_connections=400),
         prices=PriceTable.load(settings.prices_file),

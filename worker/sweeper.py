@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from worker.core.bells import Bell
 from worker.core.states import Outcome
+from worker.faults import reach
 from worker.runtime import Runtime
 from worker.store import sweeps, takeover
 from worker.store.control import Stopped, cancel_chunk, unfinished_cancels
@@ -74,6 +75,7 @@ class Sweeper:
     def take_over(self) -> int:
         """Ends the attempts of owners that are gone and of those past their deadline; rings for what they held."""
         held = takeover.abandoned(self._rt.store)
+        reach("sweep.read")
         results = [takeover.release(self._rt.store, one, self._idempotent, _WHY[one.outcome]) for one in held]
         self._rt.dispatcher.send(takeover.bells_of(results))
         self._rt.dispatcher.abort(one.lease.run_id for one in held if one.outcome == Outcome.TIMEOUT)

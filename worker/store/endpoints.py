@@ -72,6 +72,21 @@ def resume(store: Store, endpoint_id: str) -> bool:
         return opened
 
 
+def slow_down(store: Store, endpoint_id: str, base_url: str, model: str, for_s: float) -> None:
+    """Tells the fleet that an adaptive limit is in force: every call asks the limiter meanwhile."""
+    upsert = postgresql.insert if store.postgres else sqlite.insert
+    new = {"id": endpoint_id, "base_url": base_url, "model": model, "slowed_until": NOW + for_s, "changed_at": NOW}
+    changed = {"slowed_until": NOW + for_s, "changed_at": NOW}
+    with store.write() as tx:
+        tx.execute(upsert(endpoints).values(**new).on_conflict_do_update(index_elements=["id"], set_=changed))
+
+
+def slowed(store: Store) -> set[str]:
+    """The endpoints for which an adaptive limit is in force."""
+    with store.read() as tx:
+        return set(tx.execute(select(endpoints.c.id).where(endpoints.c.slowed_until > NOW)).scalars())
+
+
 def paused(store: Store) -> dict[str, Pause]:
     """All paused endpoints by id."""
     query = select(endpoints, NOW.label("now")).where(endpoints.c.paused_reason.is_not(None))

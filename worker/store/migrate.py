@@ -10,6 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from worker.faults import reach
 from worker.store.session import Store, open_store
 
 _LOCK = 7_315_002
@@ -30,6 +31,7 @@ def upgrade(url: str) -> None:
         with store.write() as tx:
             if store.postgres:
                 tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+            reach("migrate.begun")
             config = _config()
             config.attributes["connection"] = tx
             command.upgrade(config, "head")

@@ -169,7 +169,7 @@ workers = Table(
 endpoints = Table(
     "endpoints", metadata, _id(), _words("base_url", ""), _words("model", ""), _words("paused_reason"),
     _words("paused_by"), _number("paused_until"), _number("probe_at"), _words("probe_run"), _count("probes"),
-    _number("changed_at", 0.0),
+    _number("slowed_until"), _number("changed_at", 0.0),
 )  # fmt: skip
 
 artifacts = Table(

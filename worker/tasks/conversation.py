@@ -27,6 +27,11 @@ class Prompt:
     stop: tuple[str, ...]
     extra: JsonObject
 
+    @property
+    def size_bytes(self) -> int:
+        """About how long the prompt is."""
+        return sum(len(str(message.get("content") or "").encode()) for message in self.messages)
+
 
 def prompt(body: JsonObject, tools: Sequence[Tool], past: History, hot: Hot, limits: Limits) -> Prompt:
     """The whole conversation, fixed part first; at a last step the model is told to answer now."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from dataclasses import dataclass
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from worker.agents import endpoint_of
 from worker.core.errors import CallEnded, OperatorError, RunError, Stopped, StopReason, TransientError, UserError
@@ -13,8 +16,10 @@ from worker.core.moves import GivenBack, Limits, ModelFailed, Rejected, ThinkEve
 from worker.core.records import JsonObject
 from worker.core.retry import delay_s, may_retry
 from worker.core.states import Outcome
+from worker.faults import reach
 from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings
+from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
 from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed, note_waste
@@ -54,6 +59,7 @@ def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
             abort.abort(StopReason.HAND_BACK)
         thought = _think(rt, work, body, abort)
     applied = _apply(rt, work, thought, _limits(body))
+    reach("think.applied")
     follow_up(rt, applied)
     if thought.spent.error:
         raise AttemptFailed(f"{run_id} step {step}: {thought.spent.error}")
@@ -90,6 +96,9 @@ def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thou
         return Thought(
             ModelFailed(error.message, 30.0, error.message, counts=False), Spent(Outcome.ERROR, error.message)
         )
+    except SQLAlchemyError as error:
+        reason = f"the database is away ({type(error).__name__})"
+        return Thought(ModelFailed(reason, 1.0, reason, counts=False), Spent(Outcome.DEFERRED))
     except Exception as error:  # a bug of ours must not leave the run without a next event
         log.exception("The model call of %s failed inside stepmill", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
@@ -100,11 +109,19 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
     past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
     tools = [rt.registry.tools[name] for name in body["tools"] if name in rt.registry.tools]
     asked = prompt(body, tools, past, work.hot, _limits(body))
+    slot = rt.throttle.ask(endpoint, f"{work.lease.run_id}.{work.lease.step}", asked.size_bytes)
+    if isinstance(slot, At):
+        wait_s = max(0.05, slot.due_s - time.monotonic())
+        return Thought(GivenBack(Outcome.DEFERRED, wait_s, "the rate limit of its model"), NO_CALL)
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
+    reach("think.claimed")
     try:
         reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
     except CallEnded as ended:
+        rt.throttle.settle(endpoint, slot, ended.usage)
         return _ended(rt, work, endpoint, ended)
+    reach("think.replied")
+    rt.throttle.settle(endpoint, slot, reply.usage)
     rt.gate.answered(endpoint.endpoint_id)
     event, record = read_reply(reply, body, tools, past)
     return Thought(event, _spent(rt, endpoint, reply), record)
@@ -141,7 +158,9 @@ def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: Call
 def _transient(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError) -> ThinkEvent:
     failures = work.hot.failures + 1
     wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
-    if error.pauses_endpoint:
+    if error.pauses_endpoint and error.retry_after_s is None:
+        rt.throttle.refused(endpoint)
+    elif error.pauses_endpoint:
         pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, error.message, for_s=wait_s)
         rt.gate.forget()
     if not may_retry(error, failures):

@@ -15,6 +15,7 @@ from worker.core.machine import decide_call
 from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, CallView, GivenBack, Hot
 from worker.core.retry import delay_s
 from worker.core.states import Outcome
+from worker.faults import reach
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
 from worker.store.applies import Applied, Spent, apply_call, landed, note_waste
@@ -43,7 +44,10 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
         else:
             event = _run(rt, tool, work, abort)
     spent = _spent(event)
-    follow_up(rt, _apply(rt, tool, work, event, spent))
+    reach("call.done")
+    applied = _apply(rt, tool, work, event, spent)
+    reach("call.applied")
+    follow_up(rt, applied)
     if spent.error:
         raise AttemptFailed(f"{tool.name} failed ({spent.outcome})")
     return spent.outcome
@@ -65,9 +69,11 @@ def _claim(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: 
 
 def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
     """The second commit of a call that must not be repeated; others need none."""
+    reach("call.claimed")
     if tool.idempotent:
         return True
     may, doubtful = insist("start", lambda: start_call(rt.store, work.lease), rt.draining.is_set)
+    reach("call.started")
     return may or (doubtful and started(rt.store, work.lease))
 
 

@@ -148,6 +148,7 @@ def upgrade() -> None:
         sa.Column("probe_at", sa.Double(), nullable=True),
         sa.Column("probe_run", sa.Text(), nullable=True),
         sa.Column("probes", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("slowed_until", sa.Double(), nullable=True),
         sa.Column("changed_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_endpoints")),
     )

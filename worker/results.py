@@ -1,0 +1,74 @@
+"""The result record of a run, as JSONL, CSV and Parquet show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from worker.core.records import JsonObject
+from worker.core.states import ENDED, RunState
+from worker.scoring import exact_match, f1
+
+
+def moment(seconds: float | None) -> str | None:
+    """A moment as ISO 8601 text in UTC, to the millisecond."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def usage(row: Any) -> dict[str, int]:
+    """The tokens of anything that has sums."""
+    return {name: int(getattr(row, name)) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
+
+
+def cost(row: Any) -> float | None:
+    """What was paid; None when a call's price is not known."""
+    return None if row.unpriced else round(float(row.cost_usd), 10)
+
+
+def wasted(row: Any) -> dict[str, Any]:
+    """What was paid for nothing: repeated, lost and fenced-out attempts."""
+    price = None if row.unpriced and row.wasted_tokens else round(float(row.wasted_cost_usd), 10)
+    return {"tokens": int(row.wasted_tokens), "cost_usd": price}
+
+
+def result_record(row: Any, config: Mapping[str, Any]) -> JsonObject:
+    """The record of one run. `row` has the columns of a run, its sums up to date, and `config` is what it runs with."""
+    succeeded = row.state == RunState.SUCCEEDED
+    failed = row.state == RunState.FAILED
+    record = {
+        "custom_id": row.custom_id,
+        "run_id": row.id,
+        "question": row.question,
+        "status": row.state,
+        "answer": row.answer if succeeded else None,
+        "partial_answer": row.partial_answer,
+        "error": {"code": row.error_code, "message": row.error_message} if failed else None,
+        "agent": config.get("agent") or config.get("name"),
+        "model": config.get("model"),
+        "simulated": bool(config.get("simulated")),
+        "steps": row.steps,
+        "usage": usage(row),
+        "cost_usd": cost(row),
+        "wasted": wasted(row),
+        "attempts": row.attempts,
+        "started_at": moment(row.started_at),
+        "finished_at": moment(row.finished_at),
+        "metadata": row.metadata,
+    }
+    if row.expected is not None:
+        record |= {"expected": row.expected, **_scores(row, succeeded)}
+    return record
+
+
+def _scores(row: Any, succeeded: bool) -> JsonObject:
+    if row.state not in ENDED:
+        return {"exact_match": None, "f1": None}
+    if not succeeded:
+        return {"exact_match": False, "f1": 0.0}
+    return {
+        "exact_match": exact_match(row.answer, row.expected),
+        "f1": round(f1(row.answer, row.expected), 4),
+    }

@@ -1,0 +1,66 @@
+"""Asks the fleet's limiter before a model call, where an endpoint has limits or has lately refused calls."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from redis.exceptions import RedisError
+
+from worker.core.records import Usage
+from worker.gate import Gate
+from worker.llm.endpoint import EndpointSettings
+from worker.llm.limits import At, Granted, Limiter
+from worker.store.endpoints import slow_down
+from worker.store.session import Store
+
+log = logging.getLogger(__name__)
+
+BYTES_A_TOKEN = 2
+"""Fewer than any usual text has, so that a reservation is never too small."""
+
+WITHOUT_REDIS_S = 2.0
+
+
+class Throttle:
+    """One a process. A call is granted now, or told when: nobody waits here."""
+
+    def __init__(self, limiter: Limiter, gate: Gate, store: Store) -> None:
+        self._limiter = limiter
+        self._gate = gate
+        self._store = store
+
+    def ask(self, endpoint: EndpointSettings, place: str, prompt_bytes: int) -> Granted | At | None:
+        """None: no limit is in force. `place` names the step, so that a step that asks again keeps its place."""
+        if not endpoint.limits and not self._gate.slowed(endpoint.endpoint_id):
+            return None
+        tokens = prompt_bytes // BYTES_A_TOKEN + endpoint.max_output_tokens
+        now = time.monotonic()
+        try:
+            return self._limiter.acquire(
+                endpoint.endpoint_id, endpoint.limits, tokens, place, now, hold_s=endpoint.call_time_limit_s + 30.0
+            )
+        except RedisError as error:
+            log.warning("The limiter cannot be asked (%s): the call waits", type(error).__name__)
+            return At(now + WITHOUT_REDIS_S)
+
+    def settle(self, endpoint: EndpointSettings, granted: Granted | None, usage: Usage | None) -> None:
+        """The call has ended; unknown usage leaves the reservation standing."""
+        if granted is None:
+            return
+        used = None if usage is None else usage.prompt_tokens + usage.completion_tokens
+        try:
+            self._limiter.settle(endpoint.endpoint_id, granted, used)
+        except RedisError as error:
+            # The slot falls free by itself when its hold ends.
+            log.warning("The limiter could not be told of an ended call: %s", type(error).__name__)
+
+    def refused(self, endpoint: EndpointSettings) -> None:
+        """A 429 that names no time: the fleet's rate is halved, and grows back."""
+        try:
+            adaptive = self._limiter.penalise(endpoint.endpoint_id)
+        except RedisError as error:
+            log.warning("The limiter could not be told of a refusal: %s", type(error).__name__)
+            return
+        slow_down(self._store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, adaptive.lasts_s)
+        self._gate.forget()
