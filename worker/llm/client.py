@@ -16,7 +16,7 @@ import orjson
 from worker.core.errors import CallEnded, ConnectionLost, ModelTimeout, Stopped, Unreachable, UserError, WrongKey
 from worker.core.records import JsonObject, Reply, Usage
 from worker.llm.classify import FREE, from_status
-from worker.llm.endpoint import EndpointSettings, ModelRequest, check_base_url
+from worker.llm.endpoint import EndpointSettings, ModelRequest, check_base_url, without_password
 from worker.llm.errorbody import scrub
 from worker.llm.keys import KeySource
 from worker.llm.quirks import OUTPUT_LIMITS, Quirks
@@ -67,6 +67,7 @@ class ModelClient:
         quirks: Quirks | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
+        self._address = without_password(self.base_url)
         self._key = api_key if callable(api_key) else lambda: api_key
         self._quirks = quirks or Quirks()
         try:
@@ -78,7 +79,7 @@ class ModelClient:
         self._openai = openai.OpenAI(api_key="-", base_url=self.base_url, max_retries=0, http_client=self._http)
 
     def __repr__(self) -> str:
-        return f"ModelClient({self.base_url!r})"
+        return f"ModelClient({self._address!r})"
 
     def complete(self, request: ModelRequest, deadline_s: float, abort: Abort) -> ModelReply:
         """One completion within `deadline_s` in total, or a CallEnded that says whose fault it is.
@@ -132,11 +133,11 @@ class ModelClient:
         if call.abort.reason is not None:
             return Stopped(call.abort.reason, usage=usage)
         if call.expired:
-            return ModelTimeout(f"{self.base_url} gave no whole reply within {call.limit_s:g} s", usage=usage)
+            return ModelTimeout(f"{self._address} gave no whole reply within {call.limit_s:g} s", usage=usage)
         why = scrub(str(cause)) or type(cause).__name__
         if unsent:
-            return Unreachable(f"cannot reach the model endpoint {self.base_url}: {why}", usage=FREE)
-        return ConnectionLost(f"the connection to {self.base_url} broke before the reply was whole: {why}")
+            return Unreachable(f"cannot reach the model endpoint {self._address}: {why}", usage=FREE)
+        return ConnectionLost(f"the connection to {self._address} broke before the reply was whole: {why}")
 
     def _checked_key(self) -> str | None:
         key = self._key()

@@ -21,7 +21,15 @@ def check_base_url(base_url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"the base URL {base_url!r} cannot be used: write it like http://host:8000/v1")
+        shown = without_password(base_url)
+        raise ValueError(f"the base URL {shown!r} cannot be used: write it like http://host:8000/v1")
+
+
+def without_password(url: str) -> str:
+    """The address as people may read it: a user name and password in it are left out."""
+    scheme, separator, rest = url.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return scheme + separator + host.rpartition("@")[2] + slash + path
 
 
 @dataclass(frozen=True, slots=True)
