@@ -51,13 +51,18 @@ class Capacity:
 def admit(store: Store, capacity: Capacity) -> Admission:
     """One short transaction under a lock that all admitters share: settle, un-park, admit."""
     with store.write() as tx:
-        if store.postgres:
-            tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        hold_lock(store, tx)
         settled = settle_endings(tx)
         free, reserve_free = _free_slots(tx, capacity)
         ready = _unpark(tx, max(free, 0))
         picked = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch)
         return Admission((*ready, *_activate(tx, picked)), settled)
+
+
+def hold_lock(store: Store, tx: Connection) -> None:
+    """Waits for the lock of all admitters and keeps it until the transaction ends; SQLite has one writer anyway."""
+    if store.postgres:
+        tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
 def _free_slots(tx: Connection, capacity: Capacity) -> tuple[int, int]:
