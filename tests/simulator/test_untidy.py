@@ -58,8 +58,26 @@ def test_kinds_follow_seed_and_conversation_alone() -> None:
     assert None in kinds(1)
 
 
-@pytest.mark.parametrize("kind", ["prose", "empty"])
-def test_an_untidy_native_reply_may_forget_its_calls(kind: str) -> None:
-    completion = complete(opening("What is 3 + 4?", "native"), Config(untidy=(kind,)), (1, 0), None)
+def test_an_empty_native_reply_forgets_its_calls() -> None:
+    completion = complete(opening("What is 3 + 4?", "native"), Config(untidy=("empty",)), (1, 0), None)
     assert "tool_calls" not in completion.message
     assert completion.finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("single_quotes", "{'expression': '3 + 4'}"),
+        ("trailing_comma", '{"expression": "3 + 4",}'),
+        ("fenced_json", '```json\n{"expression": "3 + 4"}\n```'),
+        ("prose", '{"expression": "3 + 4"}'),
+    ],
+)
+def test_native_arguments_may_be_untidy_json(kind: str, arguments: str) -> None:
+    completion = complete(opening("What is 3 + 4?", "native"), Config(untidy=(kind,)), (1, 0), None)
+    assert completion.message["tool_calls"][0]["function"]["arguments"] == arguments
+
+
+def test_a_cut_reply_says_that_it_reached_its_length() -> None:
+    completion = complete(opening("What is 3 + 4?"), Config(untidy=("cut",)), (1, 0), None)
+    assert completion.finish_reason == "length"

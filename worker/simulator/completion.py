@@ -16,7 +16,7 @@ from worker.simulator.forms import native_calls, write
 from worker.simulator.reading import read
 from worker.simulator.records import Act
 from worker.simulator.tokens import BYTES_PER_TOKEN, Counted, tokens_of
-from worker.simulator.untidy import untidy
+from worker.simulator.untidy import untidy, untidy_native
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ def complete(body: Mapping[str, Any], config: Config, counted: tuple[int, int], 
     calls = native_calls(intent, digest[:12]) if isinstance(intent, Act) and conversation.form == "native" else []
     kind = None if conversation.corrected else _untidiness(config, digest)
     if kind is not None:
-        text, calls = untidy(kind, text), [] if kind in ("prose", "empty") else calls
+        text, calls = untidy_native(kind, text, calls) if conversation.form == "native" else (untidy(kind, text), calls)
     else:
         text = _stopped(text, body.get("stop"))
     message: dict[str, Any] = {"role": "assistant", "content": text or None if calls else text, "refusal": None}
     if calls:
         message["tool_calls"] = calls
-    finish = "tool_calls" if calls else "stop"
+    finish = "tool_calls" if calls else "length" if kind == "cut" and conversation.form != "native" else "stop"
     message, finish = _altered(message, finish, fault, body)
     usage = Counted(*counted, completion=_completion_tokens(message))
     return Completion(_envelope(body, digest, message, finish, usage), message, finish, usage, conversation.form, kind)

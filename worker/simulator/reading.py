@@ -14,19 +14,20 @@ _TOOL_LINE = re.compile(r"^[-*][ \t]+`?([A-Za-z_][\w.-]*)`?\((.*)\)[ \t]*(.*)$",
 _OBSERVED = re.compile(r"^\s*Observation\s*:\s*", re.IGNORECASE)
 _ANSWERED = re.compile(r"^\W*(?:Final )?Answer\s*:|\bFinish\[|\"type\"\s*:\s*\"answer\"", re.MULTILINE)
 _UNREADABLE = re.compile(
-    r"could not be (?:read|understood|parsed)|cannot be read|not in the (?:required )?form"
-    r"|^\W*(?:your|the)(?: last)? (?:reply|input|arguments?)\b|\bwrite (?:either|it|one)\b",
-    re.IGNORECASE,
+    r"^\W*(?:your|the)(?: last)? (?:reply|input|arguments?)\b|\brepl(?:y|ies)\b.{0,40}could not be (?:read|parsed)"
+    r"|\bWrite either\b|\bReply with one JSON object\b|\bCall a tool through the API's tool calls\b"
 )
 _LAST_CALL = re.compile(r"answer now|last (?:allowed )?step|final step", re.IGNORECASE)
 _FAILED = re.compile(
     r"^\W*(?:\w+\s+){0,3}(?:error|failed|failure|unavailable|not found|cannot|could not|timed out|time-?out)\b"
     r"|\boutcome (?:is|of \S+ is) unknown\b|^\W*(?:there is )?(?:no|unknown) (?:tool|city|such)\b|\bfailed:"
-    r"|^\W*\w*(?:Error|Exception)\b|\bis not in the demo table\b|^\w+ was stopped:"
+    r"|^\W*\w*(?:Error|Exception)\b|\bis not in the demo table\b"
+    r"|^\w+ (?:was stopped:|did not finish within|takes a JSON object)|\bis not known whether it took effect\b"
     r"|^\w+: (?:the arguments must|plain text cannot)|^\w+: `[\w.]+` ?(?:is missing|is not an argument|should|:)",
     re.IGNORECASE,
 )
 _HEAD_CHARS = 200
+_REMARK_CHARS = 2000
 _QUESTION_CHARS = 4000
 
 
@@ -40,12 +41,14 @@ def read(body: Mapping[str, Any]) -> Conversation:
     if not prompt:
         prompt, question = _split_prompt(question)
     since = messages[start + 1 :] if start is not None else []
+    if at_once := not since and "\n\n" in question and _asks_for_answer(question):
+        question = _without_last_call(question)
     return Conversation(
         question=re.sub(r"^\s*Question\s*:\s*", "", question, flags=re.IGNORECASE).strip()[:_QUESTION_CHARS],
         form="native" if native else form_of(prompt),
         tools=_native_tools(body["tools"]) if native else listed_tools(prompt),
         observations=tuple(_observations(since)),
-        told_to_answer=bool(since) and _is_last_call(since[-1]),
+        told_to_answer=at_once or (bool(since) and _is_last_call(since[-1])),
         corrected=bool(since) and _is_notice(since[-1]),
     )
 
@@ -136,8 +139,7 @@ def _answers(before: Mapping[str, Any], told: str, native: bool) -> bool:
     """Whether the message before is a final answer, and what follows is no remark upon it."""
     if before.get("role") != "assistant" or before.get("tool_calls"):
         return False
-    head = told[:_HEAD_CHARS]
-    remark = _OBSERVED.match(head) or _UNREADABLE.search(head) or _LAST_CALL.search(head)
+    remark = _OBSERVED.match(told) or _UNREADABLE.search(told[:_REMARK_CHARS]) or _asks_for_answer(told)
     said = _text(before)
     return not remark and (native or bool(_ANSWERED.search(said))) and said not in ("", "(empty reply)")
 
@@ -159,7 +161,11 @@ def _is_notice(message: Mapping[str, Any]) -> bool:
 
 def _is_last_call(message: Mapping[str, Any]) -> bool:
     """Told to answer: in a message of its own, or in the last paragraph of an observation."""
-    return message.get("role") != "assistant" and bool(_LAST_CALL.search(_text(message).rpartition("\n\n")[2]))
+    return message.get("role") != "assistant" and _asks_for_answer(_text(message))
+
+
+def _asks_for_answer(text: str) -> bool:
+    return bool(_LAST_CALL.search(text.rpartition("\n\n")[2]))
 
 
 def _without_last_call(content: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 _LABEL = re.compile(r"^(Thought|Action Input|Action|Final Answer|Answer)(:)", re.MULTILINE)
 _CHINESE = {
@@ -73,6 +74,22 @@ _WAYS: dict[str, Callable[[str], str]] = {
     "cut": lambda text: text[: max(1, len(text) // 3)],
 }
 KINDS = tuple(_WAYS)
+
+
+# What can be untidy where calls stand in fields of their own: the text beside them, and the arguments.
+_NATIVE_TEXT = ("crlf", "zero_width", "special_tokens", "think", "empty")
+_NATIVE_ARGUMENTS = ("trailing_comma", "single_quotes", "fenced_json")
+
+
+def untidy_native(kind: str, text: str, calls: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """A native reply in the clothes of `kind`: its text and its calls. An empty reply has no calls either."""
+    if kind in _NATIVE_ARGUMENTS:
+        return text, [_with_arguments(call, _WAYS[kind](call["function"]["arguments"])) for call in calls]
+    return (_WAYS[kind](text) if kind in _NATIVE_TEXT else text), [] if kind == "empty" else calls
+
+
+def _with_arguments(call: dict[str, Any], arguments: str) -> dict[str, Any]:
+    return {**call, "function": {**call["function"], "arguments": arguments}}
 
 
 def untidy(kind: str, text: str) -> str:
