@@ -8,4 +8,5 @@ MODULES = (
     "tools.count_characters",
     "tools.get_weather",
     "tools.get_attraction",
+    "tools.python_executor",
 )

@@ -1,0 +1,110 @@
+"""Programs that try to get out of the isolation; each prints ESCAPED when its own attempt worked."""
+
+from __future__ import annotations
+
+ATTEMPT = """
+import os, sys, ctypes, socket, subprocess, time, signal
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result):
+    if result in (-1, None, False, [], ""):
+        raise OSError(ctypes.get_errno(), "refused")
+try:
+{body}
+    print("ESCAPED")
+except BaseException as error:
+    print("HELD", type(error).__name__, error)
+"""
+
+PYTHON_ESCAPES: dict[str, str] = {
+    # files of the host
+    "reads the password file": "print(open('/etc/passwd').read())",
+    "reads a home directory": "check([name for name in os.listdir('{home}') if name != '.pyenv'])",
+    "reads the host's file": "print(open(os.environ.get('X', '') + '{host_file}').read())",
+    "climbs out with ..": "print(open('../' * 30 + 'etc/passwd').read())",
+    "finds a way out of its root": "check(os.listdir('/..') != os.listdir('/'))",
+    "follows a link to the host": "os.symlink('{host_file}', 'link'); print(open('link').read())",
+    "breaks out of the root by chroot": "check(libc.chroot(b'.') + 1)",
+    "mounts the disk": "check(libc.mount(b'/dev/vda', b'/tmp', b'ext4', 0, None) + 1)",
+    "makes a device": "os.mknod('disk', 0o60666, os.makedev(254, 0))",
+    "reads the disk": "open('/dev/vda', 'rb').read(1)",
+    "reads the kernel's memory": "open('/dev/mem', 'rb').read(1)",
+    "opens by handle": "check(libc.syscall(304, -100, ctypes.create_string_buffer(64), 0) + 1)",
+    "writes to the libraries": "open(os.__file__, 'a').write('x')",
+    "remounts the libraries writable": "check(libc.mount(None, b'/usr/lib', None, 32 | 4096, None) + 1)",
+    "writes to the root": "open('/new', 'w')",
+    "makes a program with root's rights": "import shutil; shutil.copy(sys.executable, 'p'); os.chmod('p', 0o4755); "
+    "check(b'uid=0' in subprocess.run(['./p', '-c', 'import os; print(f\"uid={{os.geteuid()}}\")'], stdout=-1).stdout)",
+    # environment and processes of the host
+    "reads the worker's environment": "print(open('/proc/' + str(os.getppid()) + '/environ').read())",
+    "finds a secret in its own environment": "check('{secret}' in str(dict(os.environ)))",
+    "finds a secret in its own memory": "import gc; check(any('{secret}' in str(o) for o in gc.get_objects() "
+    "if isinstance(o, dict) and o is not globals() and 'check' not in o))",
+    "lists processes": "os.listdir('/proc')",
+    "signals the worker": "os.kill({worker_pid}, 0)",
+    "kills its parent": "os.kill(os.getppid(), 9); time.sleep(0.2); check(os.getppid() == 0)",
+    "becomes root": "os.setuid(0)",
+    "takes root's group": "os.setgid(0)",
+    "traces its parent": "check(libc.ptrace(16, os.getppid(), 0, 0) + 1)",
+    "lets itself be traced": "check(libc.ptrace(0, 0, 0, 0) + 1)",
+    "reads another process's memory": "check(libc.process_vm_readv(os.getppid(), None, 0, None, 0, 0) + 1)",
+    "makes a user namespace": "check(libc.unshare(0x10000000) + 1)",
+    "makes a namespace by clone": "check(libc.syscall(56, 0x10000011, 0, 0, 0, 0) + 1)",
+    "joins a namespace": "check(libc.setns(0, 0) + 1)",
+    "loads a kernel program": "check(libc.syscall(321, 0, 0, 0) + 1)",
+    "uses kernel keys": "check(libc.syscall(250, 0, -3, 1) + 1)",
+    "uses an asynchronous ring": "check(libc.syscall(425, 1, ctypes.create_string_buffer(256)) + 1)",
+    "catches page faults": "check(libc.syscall(323, 0) + 1)",
+    "watches the processor": "check(libc.syscall(298, ctypes.create_string_buffer(128), 0, -1, -1, 0) + 1)",
+    "sets the clock": "time.clock_settime(time.CLOCK_REALTIME, 0)",
+    "renames the host": "socket.sethostname('owned')",
+    "lifts its own limits": "import resource; resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)",
+    # network
+    "opens a connection": "socket.create_connection(('1.1.1.1', 80), 1)",
+    "reaches the worker's port": "socket.create_connection(('127.0.0.1', {port}), 1)",
+    "sends a datagram": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('1.1.1.1', 53))",
+    "speaks IPv6": "socket.socket(socket.AF_INET6)",
+    "listens to the wire": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+    "talks to the kernel's network": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
+    "talks to the host's virtual socket": "socket.socket(socket.AF_VSOCK)",
+    "resolves a name": "check(socket.gethostbyname('example.org'))",
+    "finds an abstract socket of the host": "s = socket.socket(socket.AF_UNIX); s.connect('\\0{abstract}')",
+    "has an inherited descriptor": "check([n for n in range(3, 256) if n not in (3, 4) and os.fstat(n)])",
+}
+
+FLOODS: dict[str, tuple[str, str]] = {
+    # what it does: (program, what the observation says)
+    "fork bomb": ("import os\nwhile True:\n    os.fork()", ""),
+    "thread bomb": (
+        "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(60,)).start()",
+        "start new thread",
+    ),
+    "memory at once": ("bytearray(8 * 1024**3)", "MemoryError"),
+    "memory of many processes": (
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        x = b'x' * 2**29\n        break\ntime.sleep(60)",
+        "out of memory",
+    ),
+    "one huge file": ("f = open('x', 'wb')\nwhile True:\n    f.write(bytes(2**20))", "File too large"),
+    "a full disk": ("for n in range(99):\n    open(f'f{n}', 'wb').write(bytes(2**23))", "No space left"),
+    "a million files": ("for n in range(10**6):\n    open(f'f{n}', 'w')", "No space left"),
+    "open files without end": ("kept = [open('x', 'w') for _ in range(9999)]", "Too many open files"),
+    "output without end": ("while True:\n    print('x' * 9999)", "out of time"),
+    "a loop without end": ("while True:\n    pass", "out of time"),
+    "a sleep that ignores signals": (
+        "import signal, time\nfor n in (1, 2, 3, 6, 10, 12, 14, 15, 24):\n    signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)",
+        "out of time",
+    ),
+    "an error without end": ("def f():\n    f()\nf()", "RecursionError"),
+    "a huge value": ("'x' * 10**8", "characters left out"),
+    "a huge error": ("raise ValueError('x' * 10**7)", "lines left out"),
+    "a value that cannot be shown": ("class A:\n    def __repr__(self):\n        1 / 0\nA()", "ZeroDivisionError"),
+    "a sudden end": ("import os\nos._exit(0)", "exit code 0 before its end"),
+    "a sudden end with a code": ("import os\nos._exit(3)", "exit code 3 before its end"),
+    "a crash": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
+    "suicide": ("import os\nos.kill(os.getpid(), 9)", "killed"),
+    "killing all": ("import os\nos.kill(-1, 9)", "No such process"),
+    "a deep syntax tree": ("(" * 5000 + ")" * 5000, "Error"),
+    "closed streams": (
+        "import os\nfor n in range(300):\n    try:\n        os.close(n)\n    except OSError:\n        pass",
+        "",
+    ),
+}

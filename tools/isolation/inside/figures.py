@@ -1,0 +1,29 @@
+"""A matplotlib backend without a display: `plt.show()` saves every open figure as a PNG in the working directory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from matplotlib import _pylab_helpers
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+FigureCanvas = FigureCanvasAgg
+FigureManager = FigureManagerBase
+
+
+def show(*_arguments: Any, **_options: Any) -> None:
+    """Save and close what is open, in order."""
+    for manager in sorted(_pylab_helpers.Gcf.get_all_fig_managers(), key=lambda manager: manager.num):
+        figure = manager.canvas.figure
+        if figure.get_axes():
+            figure.savefig(_free_name(), dpi=max(figure.dpi, 120))
+        _pylab_helpers.Gcf.destroy(manager)
+
+
+def _free_name() -> str:
+    number = 1
+    while os.path.exists(f"figure-{number}.png"):
+        number += 1
+    return f"figure-{number}.png"

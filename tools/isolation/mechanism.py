@@ -1,0 +1,67 @@
+"""Which isolation is in force here, found by trying it once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import cache
+
+from tools.isolation.bubblewrap import bubblewrap_command
+from tools.isolation.launching import Launch, run_isolated
+from tools.isolation.limits import Limits
+
+BUBBLEWRAP, NAMESPACES, NONE = "bubblewrap", "namespaces", "none"
+
+REMEDY = (
+    "On Linux install bubblewrap (`apt install bubblewrap`) or allow user namespaces (in a container: run it with "
+    "`--security-opt seccomp=unconfined` or `--cap-add SYS_ADMIN`); elsewhere, and at your own risk, set "
+    "STEPMILL_PYTHON_ISOLATION=none."
+)
+_TRIAL = Limits(time_s=20.0, cpu_s=10)
+
+
+def mechanism(setting: str | None = None) -> str | None:
+    """`bubblewrap`, `namespaces`, or `none` where the setting says so; None where no isolation works here.
+
+    `setting` is the value of STEPMILL_PYTHON_ISOLATION: unset tries what there is, a name insists on that one.
+    """
+    return NONE if setting == NONE else _found(setting)[0]
+
+
+def why_none(setting: str | None = None) -> str:
+    """What each mechanism answered when it was tried; "" when one works."""
+    name, reasons = _found(setting)
+    return "" if name else "; ".join(reasons)
+
+
+@cache
+def _found(setting: str | None) -> tuple[str | None, tuple[str, ...]]:
+    reasons: list[str] = []
+    for name in _candidates(setting):
+        reason = _fails(name)
+        if reason is None:
+            return name, ()
+        reasons.append(f"{name}: {reason}")
+    return None, tuple(reasons) or (f"{setting or sys.platform}: no such isolation",)
+
+
+def _candidates(setting: str | None) -> list[str]:
+    """As root, namespaces first: bubblewrap would leave the program root's user id, which has no process limit."""
+    if sys.platform != "linux":
+        return []
+    order = [NAMESPACES, BUBBLEWRAP] if os.geteuid() == 0 else [BUBBLEWRAP, NAMESPACES]
+    return [name for name in order if setting in (None, name)]
+
+
+def _fails(name: str) -> str | None:
+    """Why a trial program did not run, or None when it did."""
+    if name == BUBBLEWRAP and shutil.which("bwrap") is None:
+        return "bwrap is not installed"
+    outcome = run_isolated(Launch(name, "6 * 7", _TRIAL, command_prefix_for(name)), lambda: None)
+    return None if outcome.value == "42" else outcome.failure or "the trial program did not run"
+
+
+def command_prefix_for(name: str) -> tuple[str, ...]:
+    """What comes before the interpreter on the command line."""
+    return bubblewrap_command(_TRIAL.disk) if name == BUBBLEWRAP else ()
