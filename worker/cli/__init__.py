@@ -1,0 +1,1 @@
+"""The `stepmill` command: one file a group of commands, loaded when it is used."""

@@ -1,0 +1,59 @@
+"""`stepmill batch cancel`, `pause`, `resume`, `retry`."""
+
+from __future__ import annotations
+
+import click
+
+from worker.cli.connection import connected
+from worker.cli.live import summary
+from worker.cli.output import json_option, print_json
+from worker.core.records import JsonObject
+
+
+@click.command("cancel")
+@click.argument("batch_id")
+@json_option
+def cancel_command(batch_id: str, as_json: bool) -> None:
+    """End a batch; what is in flight is stopped."""
+    _act(batch_id, "cancel", as_json)
+
+
+@click.command("pause")
+@click.argument("batch_id")
+@json_option
+def pause_command(batch_id: str, as_json: bool) -> None:
+    """Start no further steps of a batch; what is in flight may finish."""
+    _act(batch_id, "pause", as_json)
+
+
+@click.command("resume")
+@click.argument("batch_id")
+@json_option
+def resume_command(batch_id: str, as_json: bool) -> None:
+    """Let a paused batch go on."""
+    _act(batch_id, "resume", as_json)
+
+
+def _act(batch_id: str, verb: str, as_json: bool) -> None:
+    with connected() as client:
+        batch = client.post(f"/api/batches/{batch_id}/{verb}")
+    _tell(batch, as_json, "" if batch.get("changed", True) else f"Nothing to {verb}: ")
+
+
+@click.command("retry")
+@click.argument("batch_id")
+@click.option("--code", "codes", multiple=True, metavar="CODE", help="Only runs that failed so; may be repeated.")
+@json_option
+def retry_command(batch_id: str, codes: tuple[str, ...], as_json: bool) -> None:
+    """Try the failed runs of a batch again (`--code cancelled`: the cancelled ones)."""
+    wanted = ",".join(part.strip() for code in codes for part in code.split(",") if part.strip())
+    with connected() as client:
+        batch = client.post(f"/api/batches/{batch_id}/retry", codes=wanted)
+    _tell(batch, as_json, f"{batch['retried']:,} runs begin anew. ")
+
+
+def _tell(batch: JsonObject, as_json: bool, before: str) -> None:
+    if as_json:
+        print_json(batch)
+    else:
+        click.echo(before + summary(batch))

@@ -1,0 +1,55 @@
+"""How a watched batch ended, as an exit code and as words."""
+
+from __future__ import annotations
+
+import click
+
+from worker.cli.client import Client
+from worker.cli.errors import EXIT_FAILED
+from worker.cli.live import watch
+from worker.core.records import JsonObject
+
+
+def watch_to_the_end(
+    client: Client, batch_id: str, quiet: bool, allow_failures: bool, occasion: bool = False
+) -> tuple[int, JsonObject]:
+    """Watches; returns the exit code and the batch. Ctrl-C leaves the batch as it is and says how to come back.
+
+    `quiet` keeps standard output free for JSON; `occasion` says that the stack ends with this command.
+    """
+    try:
+        batch = watch(client, batch_id, err=quiet)
+    except KeyboardInterrupt:
+        come_back(batch_id, occasion)
+        raise
+    if not quiet:
+        tell_outcome(batch)
+    return exit_code(batch, allow_failures), batch
+
+
+def come_back(batch_id: str, occasion: bool) -> None:
+    """Printed when somebody stops watching."""
+    if occasion:
+        click.echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
+        click.echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
+    else:
+        click.echo(f"\nBatch {batch_id} goes on without you.", err=True)
+        click.echo(f"Come back: stepmill batch status {batch_id} --watch", err=True)
+
+
+def tell_outcome(batch: JsonObject) -> None:
+    """What to do next, now that nothing moves any more."""
+    batch_id = batch["batch_id"]
+    if batch.get("paused_reason"):
+        click.echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}")
+        return
+    click.echo(f"Results: stepmill batch results {batch_id} --output results.jsonl")
+    if batch["counts"]["failed"]:
+        click.echo(f"Try the failed ones again: stepmill batch retry {batch_id}")
+
+
+def exit_code(batch: JsonObject, allow_failures: bool) -> int:
+    """0 when all succeeded; with `allow_failures` also when some failed but all ended."""
+    if batch["state"] == "done" and (allow_failures or batch["counts"]["succeeded"] == batch["total"]):
+        return 0
+    return EXIT_FAILED

@@ -1,0 +1,86 @@
+"""`stepmill batch submit`: hands over a file of questions, and stays to watch with `--wait`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from worker.cli.batches.outcome import watch_to_the_end
+from worker.cli.batches.upload import CONTENT_TYPES, chunks, format_of, format_option, opened, submission_key
+from worker.cli.client import Client
+from worker.cli.connection import connected, for_the_occasion, working
+from worker.cli.options import run_options
+from worker.cli.output import json_option, note_practice, print_json
+from worker.core.records import JsonObject
+
+SHOWN_REFUSALS = 20
+
+
+@click.command("submit")
+@click.argument("file")
+@click.option("--name", help="A name for people.")
+@run_options
+@click.option("--limit", type=click.IntRange(1), help="Only the first N questions.")
+@click.option("--skip-invalid", is_flag=True, help="Leave out lines that cannot be read, and list them.")
+@click.option("--template", help='For CSV: the question from columns, as in "Classify {title}".')
+@click.option("--max-failures", metavar="N|P%", help="Pause the batch at so many failures, or at this percentage.")
+@click.option(
+    "--weight", type=click.FloatRange(0, min_open=True), help="Its share next to other batches; 1 by default."
+)
+@click.option("--new", is_flag=True, help="A batch of its own, even if the same file was submitted before.")
+@click.option("--wait", is_flag=True, help="Watch until all have ended.")
+@click.option("--allow-failures", is_flag=True, help="With --wait: exit code 0 although runs failed.")
+@format_option
+@json_option
+def submit_command(
+    file: str, form: str | None, new: bool, wait: bool, allow_failures: bool, as_json: bool, **options: Any
+) -> None:
+    """Submit a file of questions (JSONL, CSV or plain lines); `-` reads standard input.
+
+    The same file with the same options is the same batch, unless --new: submitting twice asks nothing twice.
+    """
+    occasion = wait and for_the_occasion()
+    with working() if wait else connected() as client:
+        answer = send(client, file, form, new=new, options=options)
+        if not as_json:
+            tell(answer)
+        if not wait:
+            if as_json:
+                print_json(answer)
+            return
+        code, batch = watch_to_the_end(client, answer["batch_id"], as_json, allow_failures, occasion)
+        if as_json:
+            print_json({**answer, "batch": batch})
+    sys.exit(code)
+
+
+def send(client: Client, file: str, form: str | None, *, new: bool, options: JsonObject) -> JsonObject:
+    """Uploads the file; the answer says what was taken and what was refused."""
+    chosen = format_of(file, form)
+    params = {name: value for name, value in options.items() if value not in (None, False)}
+    if chosen == "tsv":
+        params["delimiter"] = "\t"
+    with opened(file) as stream:
+        if not new:
+            params["submission_key"] = submission_key(stream, {**params, "format": chosen})
+        return client.upload("/api/batches", chunks(stream), CONTENT_TYPES[chosen], params)
+
+
+def tell(answer: JsonObject) -> None:
+    """What was taken, what refused, where to watch."""
+    note_practice(answer["simulated"])
+    if answer["existing"]:
+        click.echo(f"This was submitted before: it is batch {answer['batch_id']} (--new makes another).")
+    else:
+        click.echo(f"Batch {answer['batch_id']}: {answer['taken']:,} questions taken.")
+    for refused in answer["refused"][:SHOWN_REFUSALS]:
+        click.secho(f"Left out, line {refused['line']}: {refused['reason']}", fg="yellow", err=True)
+    more = answer["refused_count"] - min(SHOWN_REFUSALS, len(answer["refused"]))
+    if more > 0:
+        click.secho(f"… and {more:,} more lines left out.", fg="yellow", err=True)
+    for note in answer.get("notes") or ():
+        click.echo(note)
+    click.echo(f"Watch:   {answer['watch']}")
+    click.echo(f"Results: stepmill batch results {answer['batch_id']}")

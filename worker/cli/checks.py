@@ -1,0 +1,75 @@
+"""Whether Redis and the database are there and fit, each with its remedy when not."""
+
+from __future__ import annotations
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, RedisError
+from redis.retry import Retry
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.cli.errors import EXIT_UNREACHABLE, one_line
+from worker.core.errors import UserError
+from worker.settings import Settings
+from worker.store.migrate import revisions
+from worker.store.session import open_store
+
+DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
+OLDEST_REDIS = (6, 2)
+
+
+def require_ready(config: Settings) -> None:
+    """Raises `UserError` with exit code 3 for the first thing that a worker cannot do without."""
+    check_redis(config.redis_url or DEFAULT_REDIS)
+    check_database(config.database)
+
+
+def redis_client(url: str) -> Redis:
+    """A client that answers soon, also when nobody is there."""
+    retry = Retry(NoBackoff(), 0)
+    try:
+        return Redis.from_url(url, socket_connect_timeout=3.0, socket_timeout=3.0, retry=retry, decode_responses=True)
+    except ValueError as error:
+        hint = "Example: redis://:password@host:6379/0"
+        raise UserError(f"STEPMILL_REDIS_URL is no Redis address: {error}.", hint) from error
+
+
+def check_redis(url: str) -> dict[str, str]:
+    """What the server says of itself. Raises `UserError` when it is away, refuses the password or is too old."""
+    with redis_client(url) as client:
+        try:
+            info: dict[str, str] = client.info("server")
+        except AuthenticationError as error:
+            hint = "Put it into STEPMILL_REDIS_URL: redis://:password@host:6379/0"
+            raise UserError("Redis refuses the password, or wants one.", hint, EXIT_UNREACHABLE) from error
+        except RedisError as error:
+            hint = "`stepmill up` starts one; STEPMILL_REDIS_URL names another."
+            message = f"Redis at {address(url)} cannot be reached: {one_line(error).rstrip('.')}."
+            raise UserError(message, hint, EXIT_UNREACHABLE) from error
+    version = str(info["redis_version"])
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
+        raise UserError(f"Redis is {version}; 6.2 or newer is needed.", "Upgrade it.", EXIT_UNREACHABLE)
+    return info
+
+
+def check_database(url: str) -> None:
+    """Raises `UserError` when the database is away, empty or of another version."""
+    try:
+        store = open_store(url, pool_size=1)
+        try:
+            have, need = revisions(store)
+        finally:
+            store.dispose()
+    except (SQLAlchemyError, ModuleNotFoundError) as error:
+        said = one_line(getattr(error, "orig", None) or error)
+        hint = "Start it, or correct STEPMILL_DATABASE_URL."
+        raise UserError(f"The database {address(url)} cannot be used: {said}", hint, EXIT_UNREACHABLE) from error
+    if have != need:
+        state = "is empty" if have is None else f"has the schema of another version ({have}, not {need})"
+        raise UserError(f"The database {address(url)} {state}.", "Run `stepmill db upgrade`.", EXIT_UNREACHABLE)
+
+
+def address(url: str) -> str:
+    """A URL without user and password."""
+    scheme, sign, rest = url.partition("://")
+    return f"{scheme}{sign}{rest.rpartition('@')[2]}" if sign else url

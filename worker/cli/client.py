@@ -1,0 +1,141 @@
+"""The API as the command line uses it: JSON calls, uploads and downloads as streams, a run's events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+
+from worker.cli.errors import EXIT_UNREACHABLE, EXIT_WRONG_USE
+from worker.cli.events import Event, read_events
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+
+TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
+UPLOAD_TIMEOUT = httpx2.Timeout(600.0, connect=5.0)
+"""The answer to a large upload comes when all of it is stored."""
+RECONNECTS = 5
+
+
+class Client:
+    """Raises `UserError` for every refusal and for an API that is away, with exit code 2 or 3."""
+
+    def __init__(self, url: str, key: str = "", transport: httpx2.BaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        # trust_env off: a proxy of the environment must not stand between this command and loopback.
+        self._http = httpx2.Client(
+            base_url=self.url, headers=headers, timeout=TIMEOUT, transport=transport, trust_env=False
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **params: Any) -> JsonObject:
+        return self._json("GET", path, params=_given(params))
+
+    def post(self, path: str, body: JsonObject | None = None, **params: Any) -> JsonObject:
+        return self._json("POST", path, json=body, params=_given(params))
+
+    def upload(self, path: str, chunks: Iterable[bytes], content_type: str, params: Mapping[str, Any]) -> JsonObject:
+        """Sends a body piece by piece; at no time is all of it in memory."""
+        options = {"content": chunks, "headers": {"Content-Type": content_type}, "timeout": UPLOAD_TIMEOUT}
+        return self._json("POST", path, params=_given(params), **options)
+
+    @contextmanager
+    def download(self, path: str, **params: Any) -> Iterator[Iterator[bytes]]:
+        """The pieces of an answer as they come."""
+        with self._errors(), self._http.stream("GET", path, params=_given(params)) as response:
+            if response.status_code >= 400:
+                response.read()
+            _check(response)
+            yield response.iter_bytes()
+
+    def pages(self, path: str, limit: int | None = None, **params: Any) -> Iterator[JsonObject]:
+        """The items of a list, page after page, at most `limit`."""
+        left = limit
+        cursor = None
+        while left is None or left > 0:
+            page = self.get(path, cursor=cursor, limit=min(left or 1000, 1000), **params)
+            yield from page["items"]
+            left = None if left is None else left - len(page["items"])
+            cursor = page.get("next")
+            if not cursor:
+                return
+
+    def events(self, run_id: str) -> Iterator[Event]:
+        """What happens in a run until its end; a connection that breaks is taken up where it broke."""
+        last, failures = None, 0
+        while True:
+            try:
+                for event in self._events(run_id, last):
+                    last, failures = event.number or last, 0
+                    yield event
+                    if event.kind == "end":
+                        return
+                return
+            except httpx2.TransportError as error:
+                failures += 1
+                if failures > RECONNECTS:
+                    raise self._away(error) from error
+
+    def _events(self, run_id: str, last: str | None) -> Iterator[Event]:
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
+        with self._http.stream("GET", f"/api/runs/{run_id}/events", headers=headers) as response:
+            if response.status_code >= 400:
+                response.read()
+            _check(response)
+            yield from read_events(response.iter_lines())
+
+    def _json(self, method: str, path: str, **options: Any) -> JsonObject:
+        with self._errors():
+            response = self._http.request(method, path, **options)
+            _check(response)
+            body: JsonObject = response.json()
+            return body
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx2.InvalidURL as error:
+            raise UserError(f"STEPMILL_API_URL is {self.url!r}, which is no address: {error}.") from error
+        except httpx2.TransportError as error:
+            raise self._away(error) from error
+        except json.JSONDecodeError as error:
+            message = f"What answers at {self.url} is not the stepmill API."
+            raise UserError(message, "Check STEPMILL_API_URL.", EXIT_UNREACHABLE) from error
+
+    def _away(self, error: Exception) -> UserError:
+        said = str(error) or type(error).__name__
+        hint = "Start the stack with `stepmill up`, or check STEPMILL_API_URL."
+        return UserError(f"The API at {self.url} cannot be reached: {said}.", hint, EXIT_UNREACHABLE)
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = {name: value for name, value in params.items() if value is not None and value is not False and value != ""}
+    return {name: "true" if value is True else value for name, value in chosen.items()}
+
+
+def _check(response: httpx2.Response) -> None:
+    """Raises what the API said when it refused."""
+    if response.status_code < 400:
+        return
+    code = EXIT_UNREACHABLE if response.status_code == 503 else EXIT_WRONG_USE
+    try:
+        told = response.json()["error"]
+        line = f"Line {told['line']}: " if told.get("line") and "line" not in told["message"].lower() else ""
+        raise UserError(line + told["message"], told.get("hint") or _hint(response.status_code), code)
+    except (ValueError, KeyError, TypeError):
+        message = f"{response.request.url} answered {response.status_code}."
+        raise UserError(message, "Is STEPMILL_API_URL the stepmill API?", EXIT_UNREACHABLE) from None
+
+
+def _hint(status: int) -> str:
+    return "Set STEPMILL_API_KEY to a key that the API knows." if status == 401 else ""

@@ -1,0 +1,77 @@
+"""Finds the API to speak to: the one that is named, else the stack of this directory, else one for the occasion."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+
+from worker.cli.client import Client
+from worker.cli.errors import EXIT_UNREACHABLE
+from worker.core.errors import UserError
+from worker.local.state import running_stack
+from worker.settings import Settings, settings
+
+
+def api_url(config: Settings) -> str | None:
+    """The address of an API that is named or runs here, else None."""
+    if config.api_url:
+        return config.api_url
+    info = running_stack(config.data_dir)
+    if info is None:
+        return None
+    if not info.ready:
+        message = f"The stack in {config.data_dir} is still starting."
+        raise UserError(message, "Try again in a few seconds.", EXIT_UNREACHABLE)
+    return info.addresses["API"]
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[Client]:
+    """A client of a stack that runs. Raises `UserError` where there is none."""
+    config = settings()
+    url = api_url(config)
+    if url is None:
+        hint = "`stepmill up` starts one; STEPMILL_API_URL names one elsewhere."
+        raise UserError(f"No stack runs in {config.data_dir}.", hint, EXIT_UNREACHABLE)
+    with Client(url, config.api_key or config.admin_key) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[Client]:
+    """A client to look things up with; where no stack runs, the API alone is started for the moment."""
+    with _client_or_occasion(work=False) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def working() -> Iterator[Client]:
+    """A client of a stack that answers questions; where none runs, one is started for the occasion."""
+    with _client_or_occasion(work=True) as client:
+        yield client
+
+
+def for_the_occasion() -> bool:
+    """Whether `working` would have to start a stack."""
+    return api_url(settings()) is None
+
+
+@contextlib.contextmanager
+def _client_or_occasion(work: bool) -> Iterator[Client]:
+    config = settings()
+    key = config.api_key or config.admin_key
+    url = api_url(config)
+    if url is not None:
+        with Client(url, key) as client:
+            yield client
+        return
+    # Only here: a stack takes longer to import than a look at one that runs.
+    from worker.cli.occasion import occasional_stack, only_reading, without_flower
+    from worker.cli.plans import small_plan
+
+    click.secho("No stack runs here: starting one for this command …", dim=True, err=True)
+    chosen = without_flower if work else only_reading
+    with occasional_stack(small_plan(config), chosen) as info, Client(info.addresses["API"], key) as client:
+        yield client

@@ -1,0 +1,39 @@
+"""`stepmill db`: brings the database to this version's schema, and says whether it is there."""
+
+from __future__ import annotations
+
+import click
+
+from worker.cli.checks import address, check_database
+from worker.cli.output import json_option, print_json
+from worker.settings import settings
+from worker.store.migrate import upgrade
+
+
+@click.group("db")
+def db_group() -> None:
+    """Operators' work on the database that STEPMILL_DATABASE_URL names."""
+
+
+@db_group.command("upgrade")
+@json_option
+def upgrade_command(as_json: bool) -> None:
+    """Migrate to this version's schema. Safe to repeat, and from several machines at once."""
+    url = settings().database
+    upgrade(url)
+    if as_json:
+        print_json({"database": address(url), "ready": True})
+    else:
+        click.echo(f"The database {address(url)} is at this version's schema.")
+
+
+@db_group.command("check")
+@json_option
+def check_command(as_json: bool) -> None:
+    """Say whether the database can be used by this version; exit code 3 when not."""
+    url = settings().database
+    check_database(url)
+    if as_json:
+        print_json({"database": address(url), "ready": True})
+    else:
+        click.echo(f"The database {address(url)} is ready.")

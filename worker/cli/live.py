@@ -1,0 +1,117 @@
+"""A batch while it runs: a live view on a terminal, a line for each change where the output is piped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import click
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from worker.cli.client import Client
+from worker.cli.output import console, duration, money, tokens
+from worker.core.records import JsonObject
+
+POLL_S = 0.5
+QUIET_S = 5.0
+"""Piped, changes of the counts alone are told no more often."""
+
+
+def watch(client: Client, batch_id: str, *, err: bool = False) -> JsonObject:
+    """Shows the batch until all its runs have ended (or it is paused) and returns it as it then is."""
+    stream = sys.stderr if err else sys.stdout
+    show: Callable[[JsonObject], None]
+    if not stream.isatty():
+        return _until_ended(client, batch_id, _Lines(err).show)
+    with Live(console=console(err=err), refresh_per_second=4, transient=False) as live:
+
+        def show(batch: JsonObject) -> None:
+            live.update(view(batch))
+
+        return _until_ended(client, batch_id, show)
+
+
+def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], None]) -> JsonObject:
+    while True:
+        batch = client.get(f"/api/batches/{batch_id}")
+        show(batch)
+        if batch["state"] != "open" or batch.get("paused_reason"):
+            return batch
+        time.sleep(POLL_S)
+
+
+class _Lines:
+    """Prints a line when something changed that a reader of a log should know."""
+
+    def __init__(self, err: bool) -> None:
+        self._err = err
+        self._last = ""
+        self._news: tuple[object, ...] = ()
+        self._at = float("-inf")
+
+    def show(self, batch: JsonObject) -> None:
+        news = (batch["state"], batch.get("paused_reason"), *reasons(batch))
+        line = " | ".join([summary(batch), *reasons(batch)])
+        due = time.monotonic() - self._at >= QUIET_S
+        if line != self._last and (news != self._news or due):
+            click.echo(line, err=self._err)
+            self._last, self._news, self._at = line, news, time.monotonic()
+
+
+def ended(batch: JsonObject) -> int:
+    counts = batch["counts"]
+    return int(counts["succeeded"] + counts["failed"] + counts["cancelled"])
+
+
+def summary(batch: JsonObject) -> str:
+    """The state of a batch in one line."""
+    counts = batch["counts"]
+    parts = [
+        f"{batch['batch_id']} {state_of(batch)}",
+        f"{ended(batch):,}/{batch['total']:,} ended",
+        ", ".join(f"{counts[name]:,} {name}" for name in counts if counts[name]),
+        *_numbers(batch),
+    ]
+    return " | ".join(part for part in parts if part)
+
+
+def _numbers(batch: JsonObject) -> list[str]:
+    parts = [f"{tokens(batch['usage']):,} tokens"]
+    if not batch.get("simulated"):
+        parts.append(money(batch["cost_usd"]))
+    if batch["wasted"]["tokens"]:
+        parts.append(f"{batch['wasted']['tokens']:,} tokens wasted")
+    if batch.get("runs_per_s"):
+        parts.append(f"{batch['runs_per_s']:.1f} runs/s")
+    if batch.get("seconds_left") and batch["state"] == "open":
+        parts.append(f"about {duration(batch['seconds_left'])} left")
+    return parts
+
+
+def state_of(batch: JsonObject) -> str:
+    """`open`, `done`, `cancelled`, or paused with its reason."""
+    reason = batch.get("paused_reason")
+    return f"paused ({reason})" if reason else str(batch["state"])
+
+
+def reasons(batch: JsonObject) -> list[str]:
+    """What its waiting runs wait for, and how its failed ones failed."""
+    waiting = [f"{one['runs']:,} wait: {one['reason']}" for one in batch.get("waiting") or ()]
+    failed = [f"{count:,} failed: {code}" for code, count in (batch.get("errors") or {}).items()]
+    return waiting + failed
+
+
+def view(batch: JsonObject) -> Group:
+    """The same as a picture for a terminal."""
+    counts = batch["counts"]
+    head = Table.grid(padding=(0, 2))
+    bar = ProgressBar(total=max(1, batch["total"]), completed=ended(batch), width=40)
+    head.add_row(bar, f"{ended(batch):,}/{batch['total']:,}", state_of(batch), batch["batch_id"])
+    states = "  ".join(f"{counts[name]:,} {name}" for name in counts)
+    lines = [Text(states), Text("  ".join(_numbers(batch)))]
+    return Group(head, *lines, *(Text(reason, style="yellow") for reason in reasons(batch)))

@@ -1,0 +1,99 @@
+"""Tells a run as it happens: thoughts, actions, observations, and the answer at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import click
+
+from worker.cli.events import Event
+from worker.cli.output import duration, money, tokens
+from worker.core.records import JsonObject
+
+LABEL_WIDTH = len("Observation: ")
+Say = Callable[[str, str, str], None]
+
+
+class Narrator:
+    """Prints events in the order in which they come. `result` is the run's record once it has ended."""
+
+    def __init__(self) -> None:
+        self.result: JsonObject | None = None
+        self.waiting: str | None = None
+        self._shown: str | None = None
+
+    def tell(self, event: Event) -> None:
+        """Prints what is new in an event; unknown kinds are passed over, as later versions may have more."""
+        handler = getattr(self, f"_{event.kind}", None)
+        if handler is not None:
+            handler(event.data)
+
+    def _status(self, data: JsonObject) -> None:
+        self.waiting = data.get("waiting")
+        if self.waiting and self.waiting != self._shown:
+            say("Waiting", self.waiting, "yellow")
+        self._shown = self.waiting
+
+    def _step(self, data: JsonObject) -> None:
+        click.secho(f"Step {data['step']}", dim=True)
+        if data.get("thought"):
+            say("Thought", data["thought"], "cyan")
+        for call in data.get("calls") or ():
+            say("Action", f"{call['tool']} {written(call['args'])}", "magenta")
+        if data.get("notice"):
+            say("Notice", data["notice"], "yellow")
+
+    def _observation(self, data: JsonObject) -> None:
+        colour = "green" if data.get("outcome") in (None, "ok") else "red"
+        say("Observation", data["observation"], colour)
+
+    def _attempt_failed(self, data: JsonObject) -> None:
+        what = "model call" if not data.get("call") else "tool call"
+        say("Failed", f"{what}, attempt {data['attempt']}: {data.get('error') or data['outcome']}", "red")
+
+    def _end(self, data: JsonObject) -> None:
+        self.result = data
+        tell_result(data)
+
+
+def tell_result(record: JsonObject) -> None:
+    """The answer, or why there is none, and what it took."""
+    if record["status"] == "succeeded":
+        say("Answer", record["answer"], "bright_green")
+    else:
+        say("Ended", ended_because(record), "red")
+        if record.get("partial_answer"):
+            say("Last words", record["partial_answer"], "yellow")
+    click.secho(took(record), dim=True)
+
+
+def ended_because(record: JsonObject) -> str:
+    error = record.get("error")
+    return f"{record['status']}: {error['message']} ({error['code']})" if error else str(record["status"])
+
+
+def took(record: JsonObject) -> str:
+    """One line of steps, tokens, cost and ids."""
+    parts = [f"{record['steps']} steps", f"{tokens(record['usage']):,} tokens"]
+    if not record.get("simulated"):
+        parts.append(money(record["cost_usd"]))
+    if record["wasted"]["tokens"]:
+        parts.append(f"{record['wasted']['tokens']:,} tokens wasted by repeats")
+    answered_by = "the practice model" if record.get("simulated") else str(record["model"])
+    return " · ".join([*parts, f"answered by {answered_by}", record["run_id"]])
+
+
+def say(label: str, text: str, colour: str) -> None:
+    """A labelled paragraph; further lines are indented below the first."""
+    head = f"{label}:".ljust(LABEL_WIDTH)
+    body = str(text).replace("\n", "\n" + " " * LABEL_WIDTH)
+    click.echo(click.style(head, fg=colour, bold=True) + body)
+
+
+def written(args: object) -> str:
+    """Arguments as the model wrote them."""
+    return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+
+
+__all__ = ["Narrator", "duration", "ended_because", "say", "tell_result", "took", "written"]

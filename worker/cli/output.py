@@ -1,0 +1,82 @@
+"""What commands print: JSON for programs, tables for people, plain lines where nobody watches."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+PRACTICE_NOTE = "practice mode: the practice model answers, not a real one; STEPMILL_MODEL names a model of yours"
+WIDE = 10_000
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def watched() -> bool:
+    """Whether a person looks at a terminal that can be redrawn."""
+    return sys.stdout.isatty()
+
+
+def console(*, err: bool = False) -> Console:
+    """A console that never cuts a line where it writes to a pipe."""
+    stream = sys.stderr if err else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else WIDE, soft_wrap=False)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
+    """A table on a terminal; tab-separated lines with a header where the output is piped."""
+    if not watched():
+        click.echo("\t".join(columns))
+        for row in rows:
+            click.echo("\t".join(_flat(cell) for cell in row))
+        return
+    table = Table(*columns, box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(escape(_text(cell)) for cell in row))
+    console().print(table)
+
+
+def note_practice(simulated: bool) -> None:
+    """Says on standard error that answers are not a real model's."""
+    if simulated:
+        click.secho(PRACTICE_NOTE, fg="yellow", err=True)
+
+
+def tokens(usage: dict[str, int] | None) -> int:
+    """Prompt and completion tokens together."""
+    return (usage or {}).get("prompt_tokens", 0) + (usage or {}).get("completion_tokens", 0)
+
+
+def money(cost_usd: float | None) -> str:
+    """A cost for people; a dash where the price is not known."""
+    return "–" if cost_usd is None else f"${cost_usd:.4f}"
+
+
+def duration(seconds: float | None) -> str:
+    """`4.2 s`, `3 min 05 s`, `2 h 10 min`."""
+    if seconds is None:
+        return "–"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _flat(cell: object) -> str:
+    return " ".join(_text(cell).split())

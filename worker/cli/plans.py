@@ -1,0 +1,67 @@
+"""What the stack of this directory consists of, from the settings and from the tools that are registered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.registry import Registry, load_tools
+from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
+from worker.local.plan import StackPlan, WorkerPlan
+from worker.settings import Settings
+
+PYTHON_GROUP = "python"
+"""Runs programs of a model's making, so it has processes of its own."""
+
+
+def stack_plan(settings: Settings, *, api_port: int = 0, flower_port: int = 0) -> StackPlan:
+    """Everything, at full size."""
+    return StackPlan(
+        data_dir=settings.data_dir,
+        database_url=settings.database,
+        redis_url=settings.redis_url or None,
+        practice=settings.practice and not settings.practice_url,
+        api_port=api_port,
+        flower_port=flower_port,
+        workers=(
+            WorkerPlan("think", f"{QUEUE_THINK},{QUEUE_INTERACTIVE}", "threads", 32),
+            WorkerPlan("think-interactive", QUEUE_INTERACTIVE, "threads", 4),
+            *_tool_workers(load_tools(settings.tool_modules)),
+            WorkerPlan("quarantine", QUEUE_QUARANTINE, "prefork", 1),
+        ),
+        drain_grace_s=settings.drain_grace_s,
+    )
+
+
+def small_plan(settings: Settings) -> StackPlan:
+    """For one command: on free ports, as few processes as will do."""
+    full = stack_plan(settings)
+    workers = tuple(worker for worker in full.workers if worker.name != "think-interactive")
+    return StackPlan(
+        data_dir=settings.data_dir,
+        database_url=full.database_url,
+        redis_url=full.redis_url,
+        practice=full.practice,
+        api_port=0,
+        flower_port=0,
+        workers=workers,
+        drain_grace_s=min(2.0, settings.drain_grace_s),
+        extra_env={"STEPMILL_DRAIN_GRACE_S": str(min(2.0, settings.drain_grace_s))},
+    )
+
+
+def known_queues(registry: Registry) -> list[str]:
+    """Every queue that a worker of this installation can serve."""
+    groups = [f"tools.{group}" for group in sorted(registry.groups())]
+    return [QUEUE_THINK, QUEUE_INTERACTIVE, QUEUE_QUARANTINE, *groups]
+
+
+def _tool_workers(registry: Registry) -> list[WorkerPlan]:
+    shared = [f"tools.{group}" for group in sorted(registry.groups()) if group != PYTHON_GROUP]
+    workers = [WorkerPlan("tools", ",".join(shared), "prefork", 2)] if shared else []
+    if PYTHON_GROUP in registry.groups():
+        workers.append(WorkerPlan("tools-python", f"tools.{PYTHON_GROUP}", "prefork", 1))
+    return workers
+
+
+def log_dir(settings: Settings) -> Path:
+    return settings.data_dir / "logs"

@@ -1,0 +1,24 @@
+"""Small sums over result records."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from worker.core.records import JsonObject
+
+_GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u202f ](?=\d{3}(?!\d))")
+
+
+def holds(answer: str, expected: str) -> bool:
+    """Whether the expected text stands in the answer by itself; digits may be grouped (`1,234`, `1.234`, `1 234`)."""
+    alone = re.compile(rf"(?<![\w.,]){re.escape(expected)}(?![\d]|[.,]\d)", re.IGNORECASE)
+    return bool(alone.search(answer) or alone.search(_GROUPED.sub("", answer)))
+
+
+def seconds_taken(record: JsonObject) -> float | None:
+    """From admission to the end, None for a run that has not ended."""
+    if not record["started_at"] or not record["finished_at"]:
+        return None
+    began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "finished_at"))
+    return (ended - began).total_seconds()
