@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dialects import kinds_react_json
+from tests.dialects import (
+    kinds_brackets,
+    kinds_call,
+    kinds_json_input,
+    kinds_react_json,
+    kinds_react_text,
+    kinds_turns,
+)
 from tests.dialects.outcomes import Wanted, fits, read
 
-KINDS = [("react_json", *kind) for kind in kinds_react_json.KINDS]
+MODULES = (
+    ("react_json", kinds_react_json),
+    ("react_json", kinds_json_input),
+    ("react_json", kinds_turns),
+    ("react_text", kinds_react_text),
+    ("react_brackets", kinds_brackets),
+    ("react_call", kinds_call),
+)
+KINDS = [(dialect, *kind) for dialect, module in MODULES for kind in module.KINDS]
 
 
 @pytest.mark.parametrize(("dialect", "slug", "output", "wanted"), KINDS, ids=[f"{kind[0]}-{kind[1]}" for kind in KINDS])

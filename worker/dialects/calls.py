@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.core.records import JsonObject, ToolView
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.binding import needs_input, properties, required
-from worker.dialects.inputs import Given, Refused, as_arguments, nothing_given
 from worker.dialects.lenient import AtEnd, read_value
 from worker.dialects.strings import QUOTES, Unreadable
 

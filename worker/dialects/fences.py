@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_OPENING = re.compile(r"(?<![^\n\r])[ \t]{0,12}(`{3,12}|~{3,12})[ \t]*([^\s`~{\[\"']{0,30})")
+_OPENING = re.compile(r"(?:(?<![^\n\r])[ \t]{0,12}|[:：]\*{0,2}[ \t]{0,4})(`{3,12}|~{3,12})")
 _BARE = re.compile(r"[ \t]*(`{3,12}|~{3,12})[ \t]*")
 _NESTED = re.compile(r"[ \t]*(?:`{3,12}|~{3,12})[A-Za-z][^\s`]{0,20}[ \t]*")
 _TRIPLE = re.compile(r"\\.|#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.S)
@@ -47,7 +47,7 @@ def fence_at(text: str, start: int) -> Fence | None:
 
 
 def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Spans of the closed fenced blocks that begin at a line's start; an unclosed one runs to the end."""
+    """Spans of the fenced blocks that begin at a line's start or behind a colon; an unclosed one runs to the end."""
     spans: list[tuple[int, int]] = []
     opening = _OPENING.search(text, start)
     while opening is not None:

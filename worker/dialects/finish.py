@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from worker.dialects.arguments import Refused
 from worker.dialects.brackets import TwoReadings, closing
 from worker.dialects.calls import read_call
-from worker.dialects.inputs import Refused
 from worker.dialects.labelled import Bad, Outcome, Said
 from worker.dialects.labels import Kind, Label
 from worker.dialects.page import Page, answer_end

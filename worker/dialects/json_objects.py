@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.inputs import Given, Refused, as_arguments, nothing_given
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.json_finder import Found, find_objects
 from worker.dialects.names import find_tool, says_final
 from worker.dialects.reasoning import without_reasoning

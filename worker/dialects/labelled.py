@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.labels import Kind, Label
-from worker.dialects.page import Page, answer_end, claims_result, make_page
+from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page
 from worker.dialects.tidy import tidy, trim_tokens
 
 MAX_KEPT_CHARS = 8000
@@ -80,8 +80,7 @@ def said(page: Page, label: Label) -> Outcome:
     """The answer behind an answer label, to its end or to an invented new turn."""
     end, turn = answer_end(page, label)
     text = page.text[label.end : end]
-    if label.bold_open:
-        text = _close_bold(text)
+    text = close_bold(text) if label.bold_open else text
     again = _labelled_again(page, label)
     if again is not None:
         return said(page, again)
@@ -91,12 +90,6 @@ def said(page: Page, label: Label) -> Outcome:
     if turn is not None and (reason := _contradiction(page, turn, text)):
         return Bad(reason)
     return Said(text, label.start, end, turn)
-
-
-def _close_bold(text: str) -> str:
-    line, newline, rest = text.partition("\n")
-    bare = line.rstrip()
-    return (bare.rstrip("*_") if bare.endswith(("*", "_")) else line) + newline + rest
 
 
 def _labelled_again(page: Page, label: Label) -> Label | None:
@@ -134,20 +127,21 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
         if label.kind is Kind.ACTION:
             outcome = grammar.action(page, label)
             if outcome is not None:
-                return _settled(page, outcome)
+                return _settled(page, outcome, grammar)
         began = began or label.kind in (Kind.THOUGHT, Kind.ACTION)
     bare = grammar.bare(page)
     if bare is not None:
-        return _settled(page, bare)
+        return _settled(page, bare, grammar)
     return Bad("The reply holds neither an action nor an answer.")
 
 
-def _settled(page: Page, outcome: Outcome) -> Outcome:
+def _settled(page: Page, outcome: Outcome, grammar: Grammar) -> Outcome:
     """An action stands, unless an answer follows that is not built on a result that the model invented."""
     if not isinstance(outcome, Call):
         return outcome
     for label in page.labels.after(outcome.end):
-        if label.kind is Kind.ANSWER:
+        finishes = label.kind is Kind.ACTION and isinstance(grammar.action(page, label), Said)
+        if label.kind is Kind.ANSWER or finishes:
             if claims_result(page.text[outcome.end : label.start]):
                 return outcome
             return Bad(

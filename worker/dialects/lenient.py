@@ -44,7 +44,8 @@ def read_value(text: str, start: int = 0, at_end: AtEnd = AtEnd.REFUSE) -> Read:
 
 
 def _read(text: str, begin: int, at_end: AtEnd) -> Read:
-    for strict in (True, False):
+    strictly = () if text.startswith('"""', begin) else (True, False)
+    for strict in strictly:
         try:
             value, end = json.JSONDecoder(
                 strict=strict, object_pairs_hook=_unique, parse_constant=_no_constant

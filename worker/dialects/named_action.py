@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 
 from worker.core.records import ToolRequest, ToolView
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.binding import needs_input
+from worker.dialects.brackets import TwoReadings, closing
 from worker.dialects.calls import read_call
 from worker.dialects.fences import fence_at
-from worker.dialects.inputs import Given, Refused, as_arguments, json_input, nothing_given
+from worker.dialects.inputs import bracketed_input, json_input
 from worker.dialects.labelled import Bad, Call, Outcome, Said
 from worker.dialects.labels import Kind, Label
 from worker.dialects.lenient import AtEnd, read_value
@@ -19,7 +21,7 @@ from worker.dialects.strings import Unreadable
 
 InputReader = Callable[[Page, int, ToolView | None], Given | Refused]
 _NAME_ENDS = STRONG | {Kind.WEAK_INPUT, Kind.WEAK_OBSERVATION, Kind.WEAK_ACTION}
-_JOINED = re.compile(r"\s*[`*\"'\[<]{0,4}([^\W\d][\w.\-]{0,63})[`*\"'\]>]{0,4}[ \t]*[:：]?[ \t]*(?=[({])")
+_JOINED = re.compile(r"\s*[`*\"'\[<]{0,4}([^\W\d][\w.\-]{0,63})[`*\"'\]>]{0,4}(?:[ \t]*[:：]?[ \t]*(?=[({])|(?=\[))")
 _NAME_KEYS = ("action", "tool", "tool_name", "name")
 _INPUT_KEYS = ("action_input", "tool_input", "tool_args", "arguments", "args", "parameters", "input")
 _ANSWER_KEYS = ("answer", "final_answer", "output", "input", "text", "content", "result", "response")
@@ -111,10 +113,23 @@ def _joined(page: Page, label: Label, end: int) -> Outcome | None:
         return None
     if page.text[match.end()] == "{":
         return _call(named, label, json_input(page, match.end(), named.tool))
+    if page.text[match.end()] == "[":
+        return _bracketed(page, match.end(), end, named, label)
     given = read_call(page.text[:end], match.end() + 1, named.tool, page.tools, went_on=end < len(page.text))
     if isinstance(given, Given) and isinstance(given.args, str) and page.text[match.end() + 1] not in "\"'{":
         return None
     return _call(named, label, given)
+
+
+def _bracketed(page: Page, begin: int, limit: int, named: Named, label: Label) -> Outcome | None:
+    width = 2 if page.text.startswith("[[", begin) else 1
+    try:
+        end = closing(page.text[:limit], begin + width, width)
+    except TwoReadings:
+        return Bad("Brackets in the input make its end unclear.")
+    if end is None:
+        return Bad("The input is not closed.")
+    return _call(named, label, bracketed_input(page.text[begin + width : end], named.tool, end + width))
 
 
 def _without_input_label(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.core.records import JsonObject, ToolRequest, ToolView
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.binding import needs_input
-from worker.dialects.inputs import Given, Refused, as_arguments, nothing_given
 from worker.dialects.lenient import read_value
 from worker.dialects.names import find_tool
 from worker.dialects.strings import Unreadable

@@ -41,6 +41,11 @@ class Page:
                 return label.start
         return len(self.text)
 
+    def without_bold(self, start: int, value: str) -> str:
+        """The value of the label that ends at `start`, without the mark that closes the label's own bold line."""
+        opened = any(label.end == start and label.bold_open for label in self.labels.found)
+        return close_bold(value) if opened else value
+
     def thought(self, before: int) -> str:
         """What was thought before `before`: the values of its labels, or the prose where there is no label."""
         labels = [label for label in self.labels.found if label.start < before]
@@ -62,6 +67,13 @@ def make_page(text: str, tools: Sequence[ToolView], finished: bool) -> Page:
     return Page(text, tools, Labels(labels, len(text)), finished, closed_fences(text))
 
 
+def close_bold(text: str) -> str:
+    """The text without the bold or italic mark at its first line's end."""
+    line, newline, rest = text.partition("\n")
+    bare = line.rstrip()
+    return (bare.rstrip("*_") if bare.endswith(("*", "_")) else line) + newline + rest
+
+
 def without_residue(text: str) -> str:
     """The text without the beginning of a label at its end, where a stop sequence was cut in the middle."""
     found = _RESIDUE.search(text, max(0, len(text) - 40))
@@ -79,9 +91,15 @@ def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
     for other in page.labels.after(label.end):
         if within(fences, other.start) or (other.style and other.style != label.style):
             continue
+        if other.kind in STRONG and _introduced(page, label, other):
+            break  # the answer announced a listing, so its label words are data to the end
         if _is_turn(page, label, other):
             return other.start, other
     return len(page.text), None
+
+
+def _introduced(page: Page, answer: Label, other: Label) -> bool:
+    return page.text[answer.end : other.start].rstrip(" \t*_\r\n").endswith(_INTRO)
 
 
 def _is_turn(page: Page, answer: Label, other: Label) -> bool:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 
 from worker.core.records import JsonObject, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.arguments import Refused
 from worker.dialects.brackets import TwoReadings, closing
-from worker.dialects.inputs import Refused, bracketed_input, plain_input
+from worker.dialects.inputs import bracketed_input, plain_input
 from worker.dialects.labelled import Bad, Call, Grammar, Outcome, Said, read_labelled
 from worker.dialects.labels import Kind, Label
 from worker.dialects.named_action import named_action
@@ -49,7 +50,7 @@ Action: example_lookup[[hotel price]]
 
 Thought: Three nights cost 3 times 80 euros.
 Final Answer: Three nights cost 240 euros."""
-_NAME = r"[`*_\"'@(]{0,4}(?P<name>[^\W\d][\w.\-\\]{0,63}|[Ff]inal [Aa]nswer)[`*_\"']{0,4}[ \t]*[:：]?[ \t]*"
+_NAME = r"[`*_\"'@(]{0,4}(?P<name>[^\W\d][\w.\-\\]{0,63}(?: [\w\-]{1,30}){0,2})[`*_\"']{0,4}[ \t]*[:：]?[ \t]*"
 _OPENS = re.compile(r"[ \t\r\n]*" + _NAME + r"(?P<open>\[\[?)")
 _OPENS_LINE = re.compile(r"(?<![^\n])[ \t]{0,20}" + _NAME + r"(?P<open>\[\[)")
 
@@ -100,7 +101,7 @@ def _action(page: Page, label: Label) -> Outcome | None:
 def _call(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
     name, width = opening.group("name"), len(opening.group("open"))
     try:
-        end = _closing(page, opening.end(), width)
+        end = _closing(page, opening.end(), width, _takes_code(page, name))
     except TwoReadings:
         return Bad("Brackets in the input make its end unclear; give it as a JSON object with \\u005d for a bracket.")
     if end is None:
@@ -117,11 +118,16 @@ def _call(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
     return Call(ToolRequest(named.name, given.args), start, given.end)
 
 
-def _closing(page: Page, start: int, width: int) -> int | None:
-    """Within the action's own lines; beyond the next label only where nothing closes it there."""
+def _closing(page: Page, start: int, width: int, code: bool) -> int | None:
+    """Within the action's own lines; a program may hold label words, so it may go on to a bracket beyond them."""
     limit = page.value_end(start)
     end = closing(page.text[:limit], start, width)
-    return end if end is not None or limit == len(page.text) else None
+    return closing(page.text, start, width) if end is None and code else end
+
+
+def _takes_code(page: Page, name: str) -> bool:
+    named = find_tool(name, page.tools)
+    return named is not None and named.tool is not None and named.tool.code_language is not None
 
 
 def _bare(page: Page) -> Outcome | None:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from worker.core.records import Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.arguments import Refused
 from worker.dialects.calls import read_call
 from worker.dialects.fences import fence_at
 from worker.dialects.finish import finish, finish_colon
-from worker.dialects.inputs import Refused, json_input
+from worker.dialects.inputs import json_input
 from worker.dialects.labelled import Bad, Call, Grammar, Outcome, read_labelled
 from worker.dialects.labels import Kind, Label
 from worker.dialects.named_action import named_action

@@ -1,0 +1,69 @@
+"""What a reply gives as arguments, once it is read: the object or text, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from worker.core.records import JsonObject, ToolView
+from worker.dialects.binding import needs_input, properties
+from worker.dialects.lenient import read_value
+from worker.dialects.strings import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The arguments that a reply gives, and where they end."""
+
+    args: JsonObject | str
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why the input cannot be read, for the model."""
+
+    reason: str
+
+
+def nothing_given(tool: ToolView | None, end: int) -> Given | Refused:
+    """No input at all: fine for a tool that needs none."""
+    if not needs_input(tool):
+        return Given({}, end)
+    name = tool.name if tool else "the tool"
+    return Refused(
+        f"The input of {name} is missing: it needs {parameters_of(tool)}." if tool else "The input is missing."
+    )
+
+
+def as_arguments(value: Any, tool: ToolView | None) -> JsonObject | str | Refused:
+    """A JSON value as arguments: an object, or one that was encoded twice or put in a list; text for a text tool."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return value[0]
+    if isinstance(value, str):
+        return _from_string(value, tool)
+    if isinstance(value, dict):
+        return value
+    return Refused(f"The input must be one JSON object, not {_kind(value)}.")
+
+
+def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refused:
+    if value.lstrip().startswith("{"):
+        try:
+            inner = read_value(value)
+        except Unreadable:
+            inner = None
+        if inner is not None and isinstance(inner.value, dict) and not value[inner.end :].strip():
+            return inner.value
+    if tool is not None and tool.text_parameter is None:
+        return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}, not a string.")
+    return value
+
+
+def parameters_of(tool: ToolView | None) -> str:
+    names = properties(tool) if tool else []
+    return "the parameters " + ", ".join(names) if names else "its parameters"
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", bool: "a truth value", int: "a number", float: "a number"}.get(type(value), "null")

@@ -1,0 +1,86 @@
+"""Reads an input that was written as plain text: the text itself, or the tool's own parameters in another form."""
+
+from __future__ import annotations
+
+import re
+
+from worker.core.records import JsonObject, ToolView
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given, parameters_of
+from worker.dialects.binding import properties
+from worker.dialects.calls import read_call
+from worker.dialects.lenient import read_value
+from worker.dialects.strings import Unreadable
+
+_NOTHING = frozenset({"", "none", "null", "n/a", "{}", "()", "[]", "nil", "no input", "-", "无", "(none)", "(empty)"})
+_META = re.compile(
+    r"\n\s*\n\s*(?:\(|\[|\*|i(?:'ll| will|'m| am)? |let me|let's|this (?:will|should)|now |once |wait|please wait|"
+    r"note:|then )",
+    re.I,
+)
+
+
+def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused:
+    """The arguments that a text without label or brackets gives; `end` is where it ended in the reply."""
+    text = unquoted(trim(written), tool)
+    if text.lower() in _NOTHING:
+        return nothing_given(tool, end)
+    if tool is not None and tool.text_parameter is None:
+        return _object(text, tool, end)
+    if tool is None:
+        return Given(text, end)
+    if tool.code_language is None and _META.search(text):
+        return Refused("Text follows the input. Write the input alone and stop there.")
+    if _names_parameter(text, tool, r"\{\s*[\"'“]?", r"[\"'”]?\s*[:：]"):
+        return _object(text, tool, end)
+    if tool.code_language is None and _names_parameter(text, tool, "", r"\s*[=:：](?!=)"):
+        return _keywords(text, tool, end)
+    return Given(text, end)
+
+
+def unquoted(text: str, tool: ToolView | None) -> str:
+    """A line without the quotes or backticks that stand around the whole of it; a program keeps its quotes."""
+    if tool is not None and tool.code_language is not None:
+        return text
+    mark = text[:1]
+    if len(text) > 2 and mark in "\"'`" and text[-1] == mark and mark not in text[1:-1] and "\n" not in text:
+        return text[1:-1].strip()
+    return text
+
+
+def trim(value: str) -> str:
+    """Blanks off the ends; a value that begins on a line of its own keeps that line's indentation."""
+    if "\n" not in value.strip():
+        return value.strip()
+    begun = re.match(r"(?:[ \t\r\u00a0]*\n)+", value)
+    return value[begun.end() :].rstrip() if begun else value.strip()
+
+
+def _names_parameter(text: str, tool: ToolView, before: str, after: str) -> bool:
+    """Whether the text begins as one of the tool's parameters would be written."""
+    return any(re.match(before + re.escape(name) + after, text) for name in properties(tool))
+
+
+def _object(text: str, tool: ToolView, end: int) -> Given | Refused:
+    """A JSON object that is the whole text and holds the tool's own parameters only."""
+    if not text.startswith("{"):
+        return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}.")
+    try:
+        read = read_value(text)
+    except Unreadable as error:
+        return Refused(f"The input is not valid JSON: {error}.")
+    if text[read.end :].strip(" \t\r\n}`"):
+        return Refused("Text follows the JSON object. Write the input alone and stop there.")
+    args: JsonObject | str | Refused = as_arguments(read.value, tool)
+    known = set(properties(tool))
+    if tool.text_parameter is not None and isinstance(args, dict) and not set(args) <= known:
+        return Given(text, end)
+    return args if isinstance(args, Refused) else Given(args, end)
+
+
+def _keywords(text: str, tool: ToolView, end: int) -> Given | Refused:
+    """`city="Oslo"`: quoted values are arguments; without quotes it cannot be told from text."""
+    given = read_call(text + ")", 0, tool, (), went_on=False)
+    quoted = re.match(r"\w+\s*[=:：]\s*[\"'“]", text) is not None
+    if isinstance(given, Given) and isinstance(given.args, dict) and quoted and given.end == len(text) + 1:
+        return Given(given.args, end)
+    return Refused(f"Write the input of {tool.name} alone, without the parameter's name.")
