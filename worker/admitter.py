@@ -15,6 +15,9 @@ from worker.store.session import Store
 
 log = logging.getLogger(__name__)
 
+PAUSE_S = 0.03
+"""Between two admissions: a stream of endings is settled by the dozen, and the first poke after a rest does not wait."""
+
 
 def capacity_of(settings: Settings) -> Capacity:
     """The size of the hot set as the settings give it."""
@@ -64,3 +67,4 @@ class Admitter:
             except SQLAlchemyError as error:
                 # Every sweeper pokes again; an outage of the database costs time, not runs.
                 log.warning("Admission was not possible: %s", error.__class__.__name__)
+            self._stopping.wait(PAUSE_S)
