@@ -115,6 +115,21 @@ def test_bytes_that_are_no_request_end_the_connection_and_nothing_else(simulator
     assert simulator.stats()["requests"] == 0
 
 
+def test_a_bug_of_ours_is_a_server_error_and_the_next_request_is_served(
+    simulator: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("a bug")
+
+    with client_of(simulator) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr("worker.simulator.app.complete", broken)
+            with pytest.raises(openai.InternalServerError, match="practice model failed"):
+                client.chat.completions.create(**opening("What is 3 + 4?"))
+        assert client.chat.completions.create(**opening("What is 3 + 4?")).choices
+    assert simulator.stats()["in_flight"] == 0
+
+
 def test_an_unknown_path_is_told_so(simulator: Control) -> None:
     with pytest.raises(ValueError, match="There is no GET /nowhere"):
         Control(f"{simulator.url}/nowhere").ledger()
@@ -179,7 +194,7 @@ def test_an_endpoint_may_support_neither_tools_nor_temperature(simulator: Contro
     assert caught.value.code == "unsupported_parameter"
 
 
-def test_it_serves_more_than_five_hundred_requests_a_second(simulator: Control) -> None:
+def test_it_serves_more_than_five_hundred_requests_in_a_second_of_one_core(simulator: Control) -> None:
     host, port = simulator.url.removeprefix("http://").split(":")
     body = json.dumps(opening("What is 3 + 4?")).encode()
     request = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
@@ -192,11 +207,11 @@ def test_it_serves_more_than_five_hundred_requests_a_second(simulator: Control) 
                 answered += _read_reply(stream)
         return answered
 
-    started = time.monotonic()
+    used_s = time.process_time()  # of server and clients together; wall time would measure the neighbours too
     with ThreadPoolExecutor(4) as pool:
         answered = sum(pool.map(hammer, [250] * 4))
     assert answered == 1000
-    assert answered / (time.monotonic() - started) > 500
+    assert answered / (time.process_time() - used_s) > 500
 
 
 def _read_reply(stream: Any) -> bool:

@@ -44,10 +44,12 @@ def test_observations_follow_the_question_in_order() -> None:
         "Cannot compute this: a division by zero.",
         '"Atlantis" is not in the demo table. It holds Beijing.',
         "calculator failed with ValueError: x. Try other arguments or another way.",
-        "There is no tool named `foo`.",
         "calculator: `expression` is missing. It takes expression (string).",
         "The outcome is unknown: the worker was lost.",
         "ZeroDivisionError: division by zero",
+        "The program was stopped: out of time. It ran longer than 55 s.",
+        "Python cannot be run here, since no isolation works.",
+        "get_weather did not finish within 20 s. Try a smaller request, or another way.",
     ],
 )
 def test_a_failure_is_told_from_a_result(text: str) -> None:

@@ -108,7 +108,7 @@ def test_wrong_options_are_explained(options: list[str]) -> None:
 
 
 def test_it_is_light_to_import() -> None:
-    code = "import time; t = time.perf_counter(); import worker.simulator; print(time.perf_counter() - t)"
+    code = "import time; t = time.process_time(); import worker.simulator; print(time.process_time() - t)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.5
 

@@ -98,7 +98,7 @@ def _altered(
         limit = max(1, tokens_of(text) // 2)
     if limit is None or tokens_of(text) <= limit:
         return message, finish
-    kept = text.encode()[: int(limit) * BYTES_PER_TOKEN].decode("utf-8", "ignore")
+    kept = text.encode("utf-8", "replace")[: int(limit) * BYTES_PER_TOKEN].decode("utf-8", "ignore")
     return {"role": "assistant", "content": kept, "refusal": None}, "length"
 
 

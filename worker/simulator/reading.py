@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,8 @@ _TOOL_LINE = re.compile(r"^[-*][ \t]+`?([A-Za-z_][\w.-]*)`?\((.*)\)[ \t]*(.*)$",
 _OBSERVED = re.compile(r"^\s*Observation\s*:\s*", re.IGNORECASE)
 _ANSWERED = re.compile(r"^\W*(?:Final )?Answer\s*:|\bFinish\[|\"type\"\s*:\s*\"answer\"", re.MULTILINE)
 _UNREADABLE = re.compile(
-    r"^\W*(?:your|the)(?: last)? (?:reply|input|arguments?)\b|\brepl(?:y|ies)\b.{0,40}could not be (?:read|parsed)"
+    r"^\W*(?:[Yy]our|[Tt]he)(?: last)? (?:reply|input|arguments?)\b|^\W*(?:Observation: )?There is no tool\b"
+    r"|\brepl(?:y|ies)\b.{0,40}could not be (?:read|parsed)"
     r"|\bWrite either\b|\bReply with one JSON object\b|\bCall a tool through the API's tool calls\b"
 )
 _LAST_CALL = re.compile(r"answer now|last (?:allowed )?step|final step", re.IGNORECASE)
@@ -22,6 +23,7 @@ _FAILED = re.compile(
     r"^\W*(?:\w+\s+){0,3}(?:error|failed|failure|unavailable|not found|cannot|could not|timed out|time-?out)\b"
     r"|\boutcome (?:is|of \S+ is) unknown\b|^\W*(?:there is )?(?:no|unknown) (?:tool|city|such)\b|\bfailed:"
     r"|^\W*\w*(?:Error|Exception)\b|\bis not in the demo table\b"
+    r"|^Traceback \(most recent|^The program (?:was (?:stopped|not run|killed)|ended|crashed)"
     r"|^\w+ (?:was stopped:|did not finish within|takes a JSON object)|\bis not known whether it took effect\b"
     r"|^\w+: (?:the arguments must|plain text cannot)|^\w+: `[\w.]+` ?(?:is missing|is not an argument|should|:)",
     re.IGNORECASE,
@@ -115,15 +117,15 @@ def _native_tools(tools: Sequence[Any]) -> dict[str, ToolSpec]:
     specs = {}
     for tool in tools:
         function = tool.get("function", {}) if isinstance(tool, dict) else {}
-        schema = function.get("parameters") or {}
-        required = schema.get("required", ())
-        params = tuple(
-            Param(name, str(spec.get("type", "string")) if isinstance(spec, dict) else "string", name in required)
-            for name, spec in schema.get("properties", {}).items()
-        )
         if name := function.get("name"):
+            params = tuple(_schema_params(function.get("parameters") or {}))
             specs[name] = ToolSpec(name, params, function.get("description", ""))
     return specs
+
+
+def _schema_params(schema: Mapping[str, Any]) -> Iterator[Param]:
+    for name, spec in schema.get("properties", {}).items():
+        yield Param(name, str(spec.get("type", "string")), name in schema.get("required", ()))
 
 
 def _question_at(messages: Sequence[Mapping[str, Any]], native: bool) -> int | None:

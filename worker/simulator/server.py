@@ -8,11 +8,12 @@ import socket
 
 from worker.simulator.app import Simulator
 from worker.simulator.config import Config
-from worker.simulator.http import MAX_HEAD_BYTES, BadRequest, Exchange, read_request
+from worker.simulator.http import MAX_HEAD_BYTES, BadRequest, Exchange, Request, read_request
 from worker.simulator.refusals import error_body
 
 _log = logging.getLogger(__name__)
 _BACKLOG = 2048
+_CLOSING = {"connection": "close"}
 
 
 class _Connection(asyncio.StreamReaderProtocol):
@@ -74,13 +75,25 @@ class Server:
             try:
                 request = await read_request(reader)
             except (BadRequest, ValueError) as error:
-                await exchange.send_json(400, error_body("invalid_request_error", "bad_request", str(error)))
+                await exchange.send_json(400, error_body("invalid_request_error", "bad_request", str(error)), _CLOSING)
                 return
             if request is None:
                 return
-            await self.simulator.handle(request, exchange)
+            await self._handle(request, exchange)
             if not request.keep_alive:
                 return
+
+    async def _handle(self, request: Request, exchange: Exchange) -> None:
+        try:
+            await self.simulator.handle(request, exchange)
+        except ConnectionError:
+            raise
+        except Exception:  # a bug here must look like a server's error to the client, not like a lost connection
+            _log.exception("%s %s failed", request.method, request.path)
+            await exchange.send_json(
+                500, error_body("server_error", "internal", "The practice model failed."), _CLOSING
+            )
+            exchange.close()
 
 
 def _without_delay(writer: asyncio.StreamWriter) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import islice
 
 from worker.simulator.records import Call, Observation, Plan
 from worker.simulator.topics.asking import Question, ask_all
 
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\(")
+_TRIED_ENDS = 20
 _IN_TURN = re.compile(r"\bin turn\b|\bone after (?:the other|another)\b|\bthen\b", re.IGNORECASE)
 
 
@@ -28,7 +30,8 @@ def calls_in(question: Question) -> list[Call]:
 
 
 def _read(question: Question, tool: str, text: str) -> Call | None:
-    for end in (index + 1 for index, char in enumerate(text) if char == ")"):
+    ends = (index + 1 for index, char in enumerate(text) if char == ")")
+    for end in islice(ends, _TRIED_ENDS):
         try:
             node = ast.parse(text[:end], mode="eval").body
             if not isinstance(node, ast.Call):
@@ -37,7 +40,7 @@ def _read(question: Question, tool: str, text: str) -> Call | None:
             args = {names[i] if i < len(names) else f"arg{i}": ast.literal_eval(arg) for i, arg in enumerate(node.args)}
             args |= {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
             return Call(tool, args)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
             continue  # the bracket belonged to an argument: try up to the next one
     return None
 
