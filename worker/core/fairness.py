@@ -1,12 +1,11 @@
 """Who is admitted next: fair queueing with floors, over owners and inside each owner over its batches.
 
-Every owner and every batch has a virtual time, charged with steps ÷ weight; the lowest goes next. The clock of a level is
-the lowest virtual time of those in the race; one that becomes eligible again is raised to it, so that no credit is
+Every owner and every batch has a virtual time, charged with steps ÷ weight; the lowest goes next. The clock of a level
+is the lowest virtual time of those in the race; one that becomes eligible again is raised to it, so that no credit is
 stored while it is paused or has nothing queued. (Goyal, Vin and Cheng, "Start-time Fair Queuing", 1996.)
 
-How long runs are is known only after they end, a whole turn of the hot set too late. So each is also entitled to the whole
-slots of its share of the hot set: who holds fewer goes first. Virtual times then share out the fractions, and correct
-what slots alone cannot know.
+How long runs are is known only after they end, a whole turn of the hot set too late. So each is also entitled to the
+whole slots of its share of the hot set: who holds fewer goes first. Virtual times then share out the fractions.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ DEFAULT_STEPS = 3.0
 BATCH_SHARE = 4
 """Of the admissions for which both classes compete, one in this many goes to the lower class."""
 
-LEASH_RUNS = 8
-"""How many runs' charge a virtual time may be from the clock: old errors of estimates are forgotten, not paid for hours."""
+LEASH_RUNS = 2
+"""How many runs' charge a virtual time may be from the clock: old errors of estimates are not paid back for hours."""
 
 
 @dataclass(slots=True)
@@ -58,7 +57,7 @@ class Level:
             c.vtime = min(max(c.vtime, self.clock - leash), self.clock + leash)
 
     def next(self, candidates: Sequence[Claimant], slots: int) -> Claimant:
-        """Whoever is furthest below the whole slots of its share; where nobody is, the lowest virtual time (ties by id).
+        """Whoever is furthest below the whole slots of its share; if nobody is, the lowest virtual time (ties by id).
 
         `slots` are still to be given out.
         """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, case, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Connection, case, func, insert, literal, select, text, update
 
 from worker.core.bells import Bell
 from worker.core.fairness import DEFAULT_STEPS, split
@@ -20,7 +22,7 @@ from worker.core.states import (
     think_queue,
 )
 from worker.store.control import bells_for
-from worker.store.order import load_order
+from worker.store.order import Held, load_order
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.settling import settle_endings
 from worker.store.tables import SUMS, active, batches, configurations, runs, tool_calls, workers
@@ -53,9 +55,11 @@ def admit(store: Store, capacity: Capacity) -> Admission:
     with store.write() as tx:
         hold_lock(store, tx)
         settled = settle_endings(tx)
-        free, reserve_free = _free_slots(tx, capacity)
+        held = tx.execute(_HELD).all()
+        free, reserve_free = _free_slots(tx, capacity, held)
         ready = _unpark(tx, max(free, 0))
-        picked = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch)
+        slots = {row.batch_id: row.slots for row in held}
+        picked = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch, slots)
         return Admission((*ready, *_activate(tx, picked)), settled)
 
 
@@ -65,13 +69,18 @@ def hold_lock(store: Store, tx: Connection) -> None:
         tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
-def _free_slots(tx: Connection, capacity: Capacity) -> tuple[int, int]:
-    rows = tx.execute(select(active.c.klass, func.count()).where(active.c.parked.is_(None)).group_by(active.c.klass))
-    taken = {row[0]: row[1] for row in rows}
-    interactive = taken.get(Klass.INTERACTIVE.value, 0)
+_HELD = (
+    select(active.c.batch_id, active.c.klass, func.count().label("slots"))
+    .where(active.c.parked.is_(None))
+    .group_by(active.c.batch_id, active.c.klass)
+)
+
+
+def _free_slots(tx: Connection, capacity: Capacity, held: Sequence[AnyRow]) -> tuple[int, int]:
+    interactive = sum(row.slots for row in held if row.klass == Klass.INTERACTIVE)
     beyond_reserve = max(0, interactive - capacity.reserve)
-    free = _hot_set(tx, capacity) - taken.get(Klass.BATCH.value, 0) - beyond_reserve
-    return free, capacity.reserve - interactive
+    taken = sum(row.slots for row in held) - interactive
+    return _hot_set(tx, capacity) - taken - beyond_reserve, capacity.reserve - interactive
 
 
 def _hot_set(tx: Connection, capacity: Capacity) -> int:
@@ -84,32 +93,39 @@ def _hot_set(tx: Connection, capacity: Capacity) -> int:
 
 def _unpark(tx: Connection, slots: int) -> list[Bell]:
     """Runs whose reason to be parked has passed take slots ahead of new ones, and no more than there are."""
-    ready = select(active.c.run_id).where(active.c.parked == "ready").order_by(active.c.parked_at).limit(slots)
-    statement = (
-        update(active)
-        .where(active.c.run_id.in_(ready))
-        .values(parked=None, parked_at=None, sent_at=NOW, wait_reason=None)
-        .returning(active.c.run_id)
-    )
-    ids = list(tx.execute(statement).scalars())
+    # A probe of a paused model first: the others wait for its outcome.
+    waiting = select(active.c.run_id).where(active.c.parked.in_(["probe", "ready"]))
+    chosen = waiting.order_by(active.c.parked, active.c.parked_at).limit(slots).with_for_update(skip_locked=True)
+    ids = list(tx.execute(chosen).scalars())
     if not ids:
         return []
+    # Its time limit stood still meanwhile; what waits for a moment of its own is rung for then.
+    values = {"deadline_at": active.c.deadline_at + (NOW - active.c.parked_at), "sent_at": _now_or(active.c.due_at)}
+    unparked = update(active).where(active.c.run_id.in_(ids))
+    tx.execute(unparked.values(parked=None, parked_at=None, wait_reason=None, **values))
     pending = (tool_calls.c.run_id.in_(ids), tool_calls.c.state == CallState.PENDING.value)
-    tx.execute(update(tool_calls).where(*pending).values(sent_at=NOW))
+    tx.execute(update(tool_calls).where(*pending).values(sent_at=_now_or(tool_calls.c.due_at)))
     return bells_for(tx, ids)
 
 
-def _pick(tx: Connection, free: int, reserve_free: int, parked_bound: int) -> list[AnyRow]:
+def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
+    return case((due_at > NOW, due_at), else_=NOW)
+
+
+def _pick(tx: Connection, free: int, reserve_free: int, parked_bound: int, held: Held) -> list[AnyRow]:
     """Chooses whose runs come next and returns their rows; moves virtual times, clocks and watermarks."""
     everything = tx.execute(select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)).all()
     full = _at_parking_bound(tx, parked_bound)
     eligible = [row for row in everything if _may_admit(row) and row.id not in full]
-    order = load_order(tx, everything, eligible)
+    order = load_order(tx, everything, eligible, held)
     waiting = {klass: sum(b.total - b.watermark for b in eligible if b.klass == klass) for klass in Klass}
     n_interactive, n_batch = split(free, reserve_free, waiting[Klass.INTERACTIVE], waiting[Klass.BATCH], order.turn)
     chosen = order.choose(Klass.INTERACTIVE, n_interactive) + order.choose(Klass.BATCH, n_batch)
+    picked, missing = _take(tx, chosen, {row.id: row for row in eligible})
+    for batch, count in missing.items():
+        order.refund(batch, count)
     order.save(tx, order.turn + max(0, min(free, n_interactive + n_batch)))
-    return _take(tx, chosen, {row.id: row for row in eligible})
+    return picked
 
 
 _BATCH_COLUMNS = (
@@ -132,11 +148,12 @@ def _at_parking_bound(tx: Connection, bound: int) -> set[str]:
     return set(tx.execute(counted).scalars())
 
 
-def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> list[AnyRow]:
-    """The next queued runs of each chosen batch, read behind its watermark."""
-    wanted: dict[str, int] = defaultdict(int)
-    for batch in chosen:
-        wanted[batch] += 1
+def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[list[AnyRow], dict[str, int]]:
+    """The next queued runs of each chosen batch, read behind its watermark, and how many were not there.
+
+    The rows are locked: a cancel of a single queued run either comes first or finds it in motion.
+    """
+    wanted = Counter(chosen)
     taken: dict[str, list[AnyRow]] = {}
     for batch, count in wanted.items():
         queued = (
@@ -145,12 +162,20 @@ def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> list[An
             .where(runs.c.state == RunState.QUEUED.value)
             .order_by(runs.c.seq)
             .limit(count)
+            .with_for_update(of=runs)
         )
         taken[batch] = list(tx.execute(queued).all())
-        mark = taken[batch][-1].seq if len(taken[batch]) == count else rows[batch].total
+        if len(taken[batch]) == count:
+            mark: Any = taken[batch][-1].seq
+        else:  # some were cancelled in the queue, perhaps while this waited for their locks: see where the rest begins
+            ids = [run.id for run in taken[batch]]
+            left = (runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark, runs.c.id.not_in(ids))
+            rest = select(func.min(runs.c.seq) - 1).where(*left, runs.c.state == RunState.QUEUED.value)
+            mark = func.coalesce(rest.scalar_subquery(), batches.c.total)
         tx.execute(update(batches).where(batches.c.id == batch).values(watermark=mark))
     queues = {batch: iter(found) for batch, found in taken.items()}
-    return [run for batch in chosen if (run := next(queues[batch], None)) is not None]
+    missing = {batch: count - len(taken[batch]) for batch, count in wanted.items() if count > len(taken[batch])}
+    return [run for batch in chosen if (run := next(queues[batch], None)) is not None], missing
 
 
 def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:

@@ -127,5 +127,5 @@ def _probe(store: Store, endpoint_id: str) -> bool:
         )
         if taken.rowcount != 1:
             return False
-        tx.execute(update(active).where(active.c.run_id == run_id).values(parked="ready", parked_at=0.0))
+        tx.execute(update(active).where(active.c.run_id == run_id).values(parked="probe"))
         return True

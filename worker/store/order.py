@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -12,14 +12,17 @@ from worker.core.states import Klass
 from worker.store.session import AnyRow
 from worker.store.tables import admission, batches, owners
 
+Held = Mapping[str, int]
+"""Slots of the hot set by batch."""
 
-def load_order(tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow]) -> Order:
+
+def load_order(tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: Held) -> Order:
     """The order over all open batches, of which some are eligible. Needs the admitters' lock."""
     owner_rows = {row.id: row for row in tx.execute(select(owners)).all()} if everything else {}
     state = tx.execute(select(admission.c.clock, admission.c.turn)).one_or_none()
     if state is None:
         tx.execute(insert(admission).values(id=1, clock=0.0, turn=0))
-    return Order(owner_rows, everything, eligible, state.clock if state else 0.0, state.turn if state else 0)
+    return Order(owner_rows, everything, eligible, held, state.clock if state else 0.0, state.turn if state else 0)
 
 
 class Order:
@@ -30,27 +33,38 @@ class Order:
         owner_rows: dict[str, AnyRow],
         all_batches: Iterable[AnyRow],
         eligible: Sequence[AnyRow],
+        held: Held,
         clock: float,
         turn: int,
     ) -> None:
-        self.turn = turn
+        self.turn, self.held = turn, held
         self.rows = {row.id: row for row in all_batches}
         self.owner_rows = owner_rows
         self.eligible = {row.id for row in eligible}
+        self._owner_held: dict[tuple[str, str], int] = defaultdict(int)
+        for row in self.rows.values():
+            self._owner_held[row.owner_id, row.klass] += held.get(row.id, 0)
         by_owner: dict[str, list[AnyRow]] = defaultdict(list)
         for row in eligible:
             by_owner[row.owner_id].append(row)
-        self.owners = Level(clock, {i: Claimant(i, owner_rows[i].vtime, owner_rows[i].weight) for i in by_owner})
-        self.owners.raise_to_present(i for i in by_owner if not owner_rows[i].eligible)
         self.levels = {i: self._level(i, rows) for i, rows in by_owner.items()}
+        costs = {i: max(c.cost for c in level.claimants.values()) for i, level in self.levels.items()}
+        owners = {i: Claimant(i, owner_rows[i].vtime, owner_rows[i].weight, costs[i]) for i in by_owner}
+        self.owners = Level(clock, owners)
+        self.owners.raise_to_present(i for i in by_owner if not owner_rows[i].eligible)
+        self.owners.shorten_leash()
 
     def _level(self, owner: str, rows: list[AnyRow]) -> Level:
         claimants = {
-            r.id: Claimant(r.id, r.vtime, r.weight, r.steps_per_run or DEFAULT_STEPS, r.total - r.watermark)
+            r.id: Claimant(
+                r.id, r.vtime, r.weight, r.steps_per_run or DEFAULT_STEPS, r.total - r.watermark,
+                held=self.held.get(r.id, 0),
+            )
             for r in rows
-        }
+        }  # fmt: skip
         level = Level(self.owner_rows[owner].clock, claimants)
         level.raise_to_present(r.id for r in rows if not r.eligible)
+        level.shorten_leash()
         return level
 
     def choose(self, klass: Klass, slots: int) -> list[str]:
@@ -61,10 +75,18 @@ class Order:
         for owner, level in self.levels.items():
             mine = {i: c for i, c in level.claimants.items() if self.rows[i].klass == klass}
             narrowed[owner] = Level(level.clock, mine)
+            self.owners.claimants[owner].held = self._owner_held[owner, klass]
         chosen = choose(self.owners, narrowed, slots)
         for owner, level in narrowed.items():
             self.levels[owner].clock = level.clock
         return chosen
+
+    def refund(self, batch_id: str, count: int) -> None:
+        """Takes back the charge of runs that turned out not to be there."""
+        owner = self.rows[batch_id].owner_id
+        batch, owner_claimant = self.levels[owner].claimants[batch_id], self.owners.claimants[owner]
+        batch.vtime -= count * batch.cost / batch.weight
+        owner_claimant.vtime -= count * batch.cost / owner_claimant.weight
 
     def save(self, tx: Connection, turn: int) -> None:
         tx.execute(update(admission).values(clock=self.owners.clock, turn=turn))

@@ -22,8 +22,9 @@ from worker.core.states import (
 )
 from worker.store.control import Stopped
 from worker.store.endings import end_run, stop_attempts
+from worker.store.endpoints import parked_for
 from worker.store.session import NOW, Store
-from worker.store.tables import active, batches, tool_calls
+from worker.store.tables import active, batches, endpoints, tool_calls
 
 AT_ONCE = 500
 
@@ -150,7 +151,10 @@ def park_paused(store: Store) -> int:
     # One that is paused again before it got its slot goes back to waiting; its time has stood still all along.
     to_park = and_(or_(active.c.parked.is_(None), active.c.parked == "ready"), idle, halted)
     since = case((active.c.parked == "ready", active.c.parked_at), else_=NOW)
-    to_free = and_(active.c.parked == "paused", active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
+    resumed = and_(active.c.parked == "paused", active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
+    # Also one that was parked for a model just after that was opened again: nobody else would come back to it.
+    closed = exists().where(endpoints.c.paused_reason.is_not(None), parked_for("") + endpoints.c.id == active.c.parked)
+    to_free = or_(resumed, and_(active.c.parked.like(f"{parked_for('')}%"), ~closed))
     with store.write() as tx:
         parked = _mark(tx, to_park, {"parked": "paused", "parked_at": since})
         return parked + _mark(tx, to_free, {"parked": "ready"})
