@@ -16,7 +16,7 @@ from worker.store.session import Store
 log = logging.getLogger(__name__)
 
 PAUSE_S = 0.03
-"""Between two admissions: a stream of endings is settled by the dozen, and the first poke after a rest does not wait."""
+"""Between two admissions: a stream of endings is settled by the dozen; the first poke after a rest does not wait."""
 
 
 def capacity_of(settings: Settings) -> Capacity:

@@ -98,6 +98,7 @@ class WorkerProcess:
                 stuck = self.rt.in_flight.overdue()
                 if not beat(self.rt.store, self.rt.owner.id, stuck):
                     self._rise_again()
+                self.rt.owner.touch()
                 if stuck >= self.rt.settings.max_stuck_threads and not self.rt.draining.is_set():
                     log.error("%d threads are stuck: this worker retires", stuck)
                     os.kill(os.getpid(), 15)

@@ -21,11 +21,11 @@ from worker.runtime import Runtime
 from worker.store.applies import Applied, Spent, apply_call, landed, note_waste
 from worker.store.claims import CallWork, Lease, claim_call, reclaimed, start_call, started
 from worker.store.control import bells_for, note_stopped
-from worker.store.kept import StoredArtifacts, StoredNotes
 from worker.store.session import new_token
 from worker.store.takeover import Held, release
 from worker.tasks.base import AttemptFailed, Discarded, follow_up
 from worker.tasks.insisting import insist
+from worker.tasks.kept import StoredArtifacts, StoredNotes
 
 log = logging.getLogger(__name__)
 
