@@ -1,0 +1,1 @@
+"""The HTTP API: hand in questions, follow them, take results out."""

@@ -1,0 +1,72 @@
+"""The application: `uvicorn --factory api.app:app`. Listen on loopback unless a key is set (`api.binding`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import SQLAlchemyError
+
+from api import problems
+from api.context import Context
+from api.guard import Guard
+from api.routes import batches, events, health, look, results, runs
+from api.scores import Scores
+from api.upload import AT_ONCE
+from tools.registry import load_tools
+from worker.admitter import Admitter, capacity_of
+from worker.agents import load_agents
+from worker.celery_app import app as celery_app
+from worker.dispatch import Dispatcher, connect_redis
+from worker.settings import settings as read_settings
+from worker.store.session import open_store
+from worker.store.submit import discard_abandoned
+
+log = logging.getLogger(__name__)
+
+ABANDONED_S = 24 * 3600.0
+"""A submission that was not finished within a day has lost its sender."""
+
+
+def create_app(context: Context) -> FastAPI:
+    """The application over a given context; its admitter runs while the application does."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        app.state.uploads = anyio.CapacityLimiter(AT_ONCE)
+        await run_in_threadpool(_tidy, context)
+        context.admitter.start()
+        context.admitter.poke()
+        yield
+        await run_in_threadpool(context.admitter.stop)
+        context.store.dispose()
+
+    app = FastAPI(title="stepmill", lifespan=running, redoc_url=None)
+    app.state.context = context
+    for concern in (batches, results, runs, events, look, health):
+        app.include_router(concern.router)
+    problems.install(app)
+    app.add_middleware(Guard, admin_key=context.settings.admin_key)
+    return app
+
+
+def _tidy(context: Context) -> None:
+    try:
+        discard_abandoned(context.store, ABANDONED_S)
+    except SQLAlchemyError as error:
+        # Not migrated, or away for now: `/readyz` says so, and the API comes up all the same.
+        log.warning("Abandoned submissions could not be cleared away: %s", type(error).__name__)
+
+
+def app() -> FastAPI:
+    """The application as this process's settings describe it."""
+    settings = read_settings()
+    store = open_store(settings.database, settings.db_pool)
+    sender = Dispatcher(celery_app, connect_redis(settings.redis_url or "redis://127.0.0.1:6379/0"))
+    admitter = Admitter(store, sender, capacity_of(settings))
+    agents, tools = load_agents(settings), load_tools(settings.tool_modules)
+    return create_app(Context(settings, store, agents, tools, sender, admitter, Scores(store)))

@@ -1,0 +1,35 @@
+"""Which addresses the API may listen on, and under which names it may be called."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from worker.core.errors import UserError
+from worker.settings import Settings
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach that address."""
+    if host in LOOPBACK_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_bind(host: str, settings: Settings) -> None:
+    """Raises `UserError` for an address beyond this machine when no key protects the API."""
+    if is_loopback(host) or settings.admin_key:
+        return
+    message = f"The API would listen on {host}, where others can reach it, without a key."
+    raise UserError(message, "Set STEPMILL_ADMIN_KEY, or bind 127.0.0.1.")
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, without its port."""
+    if header.startswith("["):
+        return header.partition("]")[0] + "]"
+    return header.partition(":")[0].lower()

@@ -1,0 +1,71 @@
+"""What every endpoint works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from api.scores import Scores
+from tools.registry import Registry
+from worker.agents import Agents
+from worker.core.bells import Bell
+from worker.core.records import JsonObject
+from worker.settings import Settings
+from worker.store.session import Store
+from worker.store.submit import get_configuration
+
+
+class Sender(Protocol):
+    """Who rings doorbells and tells workers to stop; `worker.dispatch.Dispatcher` is one."""
+
+    def send(self, bells: Sequence[Bell]) -> None: ...
+
+    def abort(self, run_ids: Iterable[str]) -> None: ...
+
+    def lengths(self, queues: Iterable[str]) -> dict[str, int]: ...
+
+
+class Admits(Protocol):
+    """Who fills free slots; `worker.admitter.Admitter` is one."""
+
+    def poke(self) -> None: ...
+
+    def admit_now(self) -> int: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Context:
+    """The store, the agents and tools there are, and how to set runs in motion."""
+
+    settings: Settings
+    store: Store
+    agents: Agents
+    tools: Registry
+    sender: Sender
+    admitter: Admits
+    scores: Scores
+    _bodies: dict[str, JsonObject] = field(default_factory=dict)
+
+    def configuration(self, digest: str) -> JsonObject:
+        """A stored configuration; they never change, so each is read once."""
+        if digest not in self._bodies:
+            if len(self._bodies) > 1_000:
+                self._bodies.clear()
+            self._bodies[digest] = get_configuration(self.store, digest)
+        return self._bodies[digest]
+
+
+def _of_request(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+Here = Annotated[Context, Depends(_of_request)]
+"""The context, as an endpoint's parameter."""

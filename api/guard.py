@@ -1,0 +1,60 @@
+"""What a request must show before anything is done for it: the key if there is one, else a name of this machine."""
+
+from __future__ import annotations
+
+import hmac
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.binding import LOOPBACK_NAMES, host_name, is_loopback
+from api.problems import refusal
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+
+
+class Guard:
+    """With a key set, every call but the health checks must carry it.
+
+    Without one the API listens on loopback only, and a page in a browser must not reach it under a name of its own
+    (DNS rebinding) or by a cross-site request: the Host header must name this machine, and so must an Origin.
+    """
+
+    def __init__(self, app: ASGIApp, admin_key: str) -> None:
+        self._app = app
+        self._key = admin_key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refused = self._refused(Request(scope))
+            if refused is not None:
+                await refusal(*refused)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refused(self, request: Request) -> tuple[int, str, str, str] | None:
+        if request.url.path in OPEN_PATHS:
+            return None
+        if self._key:
+            return None if self._has_key(request.headers) else _UNAUTHORIZED
+        name = host_name(request.headers.get("host", ""))
+        if name not in LOOPBACK_NAMES and not is_loopback(name):
+            return (403, "forbidden_host", f"The API does not answer to the name {name!r}.", _HOST_HINT)
+        origin = request.headers.get("origin")
+        if origin and not is_loopback(host_name(origin.partition("://")[2])):
+            return (403, "forbidden_host", f"Pages of {origin!r} may not call the API.", _HOST_HINT)
+        return None
+
+    def _has_key(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._key)
+
+
+_UNAUTHORIZED = (
+    401,
+    "unauthorized",
+    "The API needs its key, and the request has none or a wrong one.",
+    "Set STEPMILL_API_KEY to the value of STEPMILL_ADMIN_KEY, or send `Authorization: Bearer KEY`.",
+)
+_HOST_HINT = "Call it as 127.0.0.1 or localhost; set STEPMILL_ADMIN_KEY to open it to others."

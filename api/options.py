@@ -1,0 +1,87 @@
+"""The options of a submission, from a JSON body or from query parameters."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from api.intake import Defaults
+from api.problems import Problem
+from worker.core.states import Klass
+from worker.questions import Rules, Template
+from worker.settings import Settings
+from worker.store.submit import LOCAL_OWNER, NewBatch
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class BatchOptions(BaseModel):
+    """What a batch may be told, beside its questions."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field("", max_length=200)
+    agent: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    max_steps: int | None = Field(None, ge=1, le=1000)
+    max_failures: int | str | None = None
+    weight: float = Field(1.0, gt=0, le=1000)
+    limit: int | None = Field(None, ge=1)
+    skip_invalid: bool = False
+    submission_key: str | None = Field(None, min_length=1, max_length=200)
+    template: str | None = Field(None, min_length=1, max_length=100_000)
+    delimiter: str | None = Field(None, min_length=1, max_length=1)
+    klass: Klass = Klass.BATCH
+
+    def defaults(self) -> Defaults:
+        return Defaults(self.agent or None, self.model or None, self.dialect or None, self.max_steps)
+
+    def rules(self, settings: Settings) -> Rules:
+        """What holds for every line. Raises `Problem` for a template that cannot be read."""
+        try:
+            template = Template(self.template) if self.template else None
+        except ValueError as error:
+            raise Problem(str(error), "Write columns as {title}; {{ and }} are braces.") from error
+        return Rules(settings.max_question_bytes, template)
+
+    def new_batch(self) -> NewBatch:
+        count, percent = parse_max_failures(self.max_failures)
+        return NewBatch(
+            LOCAL_OWNER, self.name, self.klass, self.weight, self.submission_key, count, percent, self._said()
+        )
+
+    def _said(self) -> dict[str, Any]:
+        """What the submitter said, kept with the batch."""
+        kept = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        kept.pop("submission_key", None)
+        return kept
+
+
+def checked(model: type[M], given: dict[str, Any]) -> M:
+    """The options as that model reads them; a wrong one is refused like any other value of a request."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
+
+
+def parse_max_failures(value: int | str | None) -> tuple[int | None, float | None]:
+    """`N` or `P%` as a count or a percentage. Raises `Problem`."""
+    if value is None or value == "":
+        return None, None
+    text = str(value).strip()
+    try:
+        if text.endswith("%"):
+            percent = float(text[:-1])
+            if not 0 <= percent <= 100:
+                raise ValueError
+            return None, percent
+        count = int(text)
+        if count < 0:
+            raise ValueError
+        return count, None
+    except ValueError:
+        message = f"max_failures is {value!r}; it must be a count such as 25 or a share such as 5%."
+        raise Problem(message) from None

@@ -1,0 +1,24 @@
+"""Lists in pages: a cursor says after which item the next page begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from fastapi import Query
+
+from worker.core.records import JsonObject
+from worker.store.session import AnyRow
+
+MAX_LIMIT = 1_000
+
+Cursor = Annotated[str | None, Query(description="`next` of the page before", max_length=200)]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
+
+
+def page(
+    rows: Sequence[AnyRow], limit: int, view: Callable[[AnyRow], JsonObject], key: Callable[[AnyRow], str]
+) -> JsonObject:
+    """A page of `limit` items from `limit + 1` rows: the extra one tells that there is more."""
+    shown = rows[:limit]
+    return {"items": [view(row) for row in shown], "next": key(shown[-1]) if len(rows) > limit else None}

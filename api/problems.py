@@ -1,0 +1,141 @@
+"""Every refusal as `{"error": {"code", "message", "hint"}}`: one sentence, what to do, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from redis.exceptions import RedisError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
+from starlette.exceptions import HTTPException
+
+from worker.core.errors import UserError
+
+log = logging.getLogger(__name__)
+
+
+class Problem(UserError):
+    """A request that is refused. `line` names the input line at fault."""
+
+    status = 422
+    code = "bad_request"
+
+    def __init__(self, message: str, hint: str = "", line: int | None = None) -> None:
+        super().__init__(message, hint)
+        self.line = line
+
+
+class BadInputLine(Problem):
+    """A line of the input is malformed; nothing was taken."""
+
+    code = "bad_line"
+
+
+class EmptyInput(Problem):
+    """There is no question in the input."""
+
+    code = "empty"
+
+
+class TooLarge(Problem):
+    """The body is over the limit."""
+
+    status = 413
+    code = "too_large"
+
+
+class NotFound(Problem):
+    """No such run or batch."""
+
+    status = 404
+    code = "not_found"
+
+
+class Conflict(Problem):
+    """It is in no state for that."""
+
+    status = 409
+    code = "conflict"
+
+
+def no_batch(batch_id: str) -> NotFound:
+    """There is no such batch."""
+    return NotFound(f"There is no batch {batch_id!r}.", "List them with `stepmill batch list`.")
+
+
+def no_run(run_id: str) -> NotFound:
+    """There is no such run."""
+    return NotFound(f"There is no run {run_id!r}.", "List them with `stepmill run list`.")
+
+
+def refusal(status: int, code: str, message: str, hint: str = "", line: int | None = None) -> Response:
+    """The response that says so."""
+    error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
+    if line is not None:
+        error["line"] = line
+    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+    return Response(orjson.dumps({"error": error}), status, headers, "application/json")
+
+
+def install(app: FastAPI) -> None:
+    """Makes the application answer every error in this form."""
+    handlers: list[tuple[type[Exception], Any]] = [
+        (UserError, _user_error),
+        (RequestValidationError, _validation),
+        (HTTPException, _http),
+        (SQLAlchemyError, _database),
+        (RedisError, _redis),
+        (Exception, _unexpected),
+    ]
+    for kind, handler in handlers:
+        app.add_exception_handler(kind, handler)
+
+
+def _user_error(_request: Request, error: UserError) -> Response:
+    if isinstance(error, Problem):
+        return refusal(error.status, error.code, error.message, error.hint, error.line)
+    return refusal(503 if error.exit_code == 3 else 422, "bad_request", error.message, error.hint)
+
+
+def _validation(_request: Request, error: RequestValidationError) -> Response:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "the request"
+    given = "" if first["type"] == "missing" else f" is {_short(first.get('input'))}"
+    return refusal(422, "bad_request", f"{where}{given}: {first['msg']}.", "See /docs for what is understood.")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _http(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
+        return refusal(404, "not_found", f"There is nothing at {request.url.path}.", "See /docs for what there is.")
+    if error.status_code == 405:
+        return refusal(405, "bad_request", f"{request.url.path} does not take {request.method}.", "See /docs.")
+    return refusal(error.status_code, "bad_request", f"{error.detail}.".replace("..", "."))
+
+
+def _database(_request: Request, error: SQLAlchemyError) -> Response:
+    text = str(getattr(error, "orig", error))
+    log.warning("The database refused or is away: %s", error.__class__.__name__)
+    if isinstance(error, (OperationalError, ProgrammingError)) and (
+        "no such table" in text or "does not exist" in text
+    ):
+        return refusal(503, "unavailable", "The database is not migrated.", "Run `stepmill db upgrade`.")
+    if isinstance(error, DBAPIError) and not isinstance(error, OperationalError):
+        return refusal(500, "internal", "The database refused a statement; this is a bug.", "See the API's log.")
+    return refusal(503, "unavailable", "The database cannot be reached.", "`stepmill doctor` says what is wrong.")
+
+
+def _redis(_request: Request, _error: RedisError) -> Response:
+    return refusal(503, "unavailable", "Redis cannot be reached.", "`stepmill doctor` says what is wrong.")
+
+
+def _unexpected(_request: Request, error: Exception) -> Response:
+    message = f"Something went wrong inside ({type(error).__name__}); this is a bug."
+    return refusal(500, "internal", message, "The API's log has the details.")

@@ -1,0 +1,185 @@
+"""Batches: hand in, look at, stop, pause, resume, try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from api.context import Context, Here
+from api.intake import Intake, Taken
+from api.options import BatchOptions, checked
+from api.paging import Cursor, Limit, page
+from api.problems import Conflict, EmptyInput, Problem, no_batch
+from api.upload import read_in_thread
+from api.views import batch_details, batch_view, one_batch
+from worker.core.records import JsonObject
+from worker.core.states import BatchState, Klass
+from worker.questions import Question, Reader, Refused
+from worker.store.control import cancel_batch, cancel_chunk, pause_batch, resume_batch
+from worker.store.reads import get_batch, list_batches
+from worker.store.retrying import StillStopping, retry_batch
+
+router = APIRouter(prefix="/api/batches", tags=["batches"])
+
+MAX_JSON_BYTES = 64_000_000
+"""A JSON body is held in memory, so it is bounded; the streamed forms are not held."""
+
+FORMS = {
+    "application/x-ndjson": "jsonl",
+    "application/jsonl": "jsonl",
+    "application/x-jsonlines": "jsonl",
+    "text/csv": "csv",
+    "text/plain": "plain",
+    "application/octet-stream": "auto",
+    "": "auto",
+}
+"""The input format of each content type."""
+
+
+Submitted = tuple[Taken, BatchOptions, list[str]]
+
+
+@router.post("", status_code=201)
+async def submit(request: Request, response: Response, here: Here) -> JsonObject:
+    """Takes questions as JSON (`runs` and options), or as a stream of lines with the options in the query."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        submitted = await read_in_thread(request, MAX_JSON_BYTES, lambda body: _from_json(here, body))
+    elif kind in FORMS:
+        given = dict(request.query_params)
+        most = here.settings.max_batch_bytes
+        submitted = await read_in_thread(request, most, lambda body: _from_lines(here, given, FORMS[kind], body))
+    else:
+        known = ", ".join(("application/json", *(name for name in FORMS if name)))
+        raise Problem(f"Questions of the type {kind!r} are not understood.", f"Send one of {known}.")
+    return await run_in_threadpool(_answer, here, response, *submitted)
+
+
+def _intake(here: Context, options: BatchOptions) -> Intake:
+    return Intake(here, options.new_batch(), options.defaults(), options.skip_invalid)
+
+
+def _from_lines(here: Context, given: dict[str, Any], form: str, body: Iterator[bytes]) -> Submitted:
+    options = checked(BatchOptions, given)
+    reader = Reader(options.rules(here.settings), options.delimiter)
+    return _intake(here, options).take(reader.read(body, form), options.limit), options, reader.notes
+
+
+def _from_json(here: Context, body: Iterator[bytes]) -> Submitted:
+    try:
+        given = orjson.loads(b"".join(body))
+    except orjson.JSONDecodeError as error:
+        raise Problem(
+            f"The body is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from error
+    if not isinstance(given, dict) or not isinstance(given.get("runs"), list):
+        raise Problem('The body must be an object with "runs", a list of questions.')
+    questions = given.pop("runs")
+    if not questions:
+        raise EmptyInput('There is no question: "runs" is empty.', "Give at least one.")
+    options = checked(BatchOptions, given)
+    reader = Reader(options.rules(here.settings))
+    read: Iterator[Question | Refused] = (reader.object(n, value) for n, value in enumerate(questions, 1))
+    return _intake(here, options).take(read, options.limit), options, reader.notes
+
+
+def _answer(here: Context, response: Response, taken: Taken, options: BatchOptions, notes: list[str]) -> JsonObject:
+    if taken.existing:
+        response.status_code = 200
+    elif options.klass == Klass.INTERACTIVE:
+        here.admitter.admit_now()
+    else:
+        here.admitter.poke()
+    row = get_batch(here.store, taken.batch_id)
+    if row is None:
+        raise no_batch(taken.batch_id)
+    return {
+        "batch_id": taken.batch_id,
+        "name": row.name,
+        "taken": row.total,
+        "refused": [{"line": refused.line, "reason": refused.reason} for refused in taken.refused],
+        "refused_count": taken.refused_count,
+        "existing": taken.existing,
+        "simulated": bool((row.options or {}).get("simulated")),
+        "notes": notes,
+        "watch": f"stepmill batch status {taken.batch_id} --watch",
+    }
+
+
+@router.get("")
+def list_them(
+    here: Here,
+    state: BatchState | None = None,
+    paused: bool | None = None,
+    name: str | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JsonObject:
+    """Batches, newest first."""
+    rows = list_batches(here.store, limit + 1, cursor, state, paused, name)
+    return page(rows, limit, batch_view, lambda row: str(row.id))
+
+
+@router.get("/{batch_id}")
+def read(batch_id: str, here: Here) -> JsonObject:
+    """One batch: counts, sums, errors, what waits and why, scores."""
+    return _details(here, batch_id)
+
+
+def _details(here: Context, batch_id: str) -> JsonObject:
+    row = one_batch(here, batch_id)
+    if row is None:
+        raise no_batch(batch_id)
+    return batch_details(here, row)
+
+
+@router.post("/{batch_id}/cancel")
+def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
+    """Ends a batch at once; its rows follow in chunks, those in motion first."""
+    _details(here, batch_id)
+    changed = cancel_batch(here.store, batch_id)
+    if changed:
+        here.sender.abort(cancel_chunk(here.store, batch_id).aborted)
+        later.add_task(_cancel_rest, here, batch_id)
+    return _details(here, batch_id) | {"changed": changed}
+
+
+def _cancel_rest(here: Context, batch_id: str) -> None:
+    """What is not reached here (this process may end) a sweeper does."""
+    while (stopped := cancel_chunk(here.store, batch_id)).run_ids:
+        here.sender.abort(stopped.aborted)
+    here.admitter.poke()
+
+
+@router.post("/{batch_id}/pause")
+def pause(batch_id: str, here: Here) -> JsonObject:
+    """After it no step of the batch starts."""
+    _details(here, batch_id)
+    changed = pause_batch(here.store, batch_id)
+    return _details(here, batch_id) | {"changed": changed}
+
+
+@router.post("/{batch_id}/resume")
+def resume(batch_id: str, here: Here) -> JsonObject:
+    """Lets a paused batch go on."""
+    _details(here, batch_id)
+    changed = resume_batch(here.store, batch_id)
+    here.admitter.poke()
+    return _details(here, batch_id) | {"changed": changed}
+
+
+@router.post("/{batch_id}/retry")
+def retry(batch_id: str, here: Here, codes: Annotated[str, Query()] = "") -> JsonObject:
+    """Tries failed runs again, all or those with one of the codes (`cancelled` for cancelled ones)."""
+    _details(here, batch_id)
+    wanted = tuple(code.strip() for code in codes.split(",") if code.strip())
+    try:
+        retried = retry_batch(here.store, batch_id, wanted)
+    except StillStopping:
+        raise Conflict("The batch is still being cancelled.", "Try again in a moment.") from None
+    here.admitter.poke()
+    return _details(here, batch_id) | {"retried": retried, "changed": retried > 0}

@@ -1,0 +1,140 @@
+"""The events of a run as server-sent events: what has happened, then what happens, until the run has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Header, Query
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from api.context import Context, Here
+from api.problems import no_run
+from api.views import step_view
+from worker.core.records import JsonObject
+from worker.core.states import ENDED
+from worker.results import result_record
+from worker.store.reads_events import Event, events_between
+from worker.store.reads_fleet import serving
+from worker.store.reads_runs import get_run
+from worker.store.reads_waiting import why_run
+from worker.store.session import AnyRow
+
+router = APIRouter(prefix="/api/runs", tags=["events"])
+
+LOOK_S = 0.2
+IDLE_S = 10.0
+"""A comment at least this often, so that nobody on the way takes the connection for dead."""
+STATUS_S = 1.0
+"""Why a run waits is worth a look no more often than this."""
+
+
+@router.get("/{run_id}/events")
+async def events(
+    run_id: str,
+    here: Here,
+    last_event_id: Annotated[str | None, Header()] = None,
+    after: Annotated[int, Query(ge=0)] = 0,
+    follow: bool = True,
+) -> Response:
+    """Replays the events after `Last-Event-ID` and follows the run until it has ended."""
+    if last_event_id is not None and last_event_id.isdigit():
+        after = int(last_event_id)
+    run = await run_in_threadpool(get_run, here.store, run_id)
+    if run is None:
+        raise no_run(run_id)
+    if run.state in ENDED and run.event <= after:
+        return Response(status_code=204)  # tells a browser's EventSource not to come back
+    stream = _Stream(here, run_id, after)
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=headers)
+
+
+@dataclass(slots=True)
+class _Stream:
+    here: Context
+    run_id: str
+    after: int
+    ended: bool = False
+    _status: JsonObject = field(default_factory=dict)
+    _status_at: float = 0.0
+
+    async def messages(self, follow: bool) -> AsyncIterator[bytes]:
+        spoken = time.monotonic()
+        while True:
+            news = await run_in_threadpool(self._look)
+            if news:
+                spoken = time.monotonic()
+                yield b"".join(news)
+            if self.ended or not follow:
+                return
+            if time.monotonic() - spoken > IDLE_S:
+                spoken = time.monotonic()
+                yield b": idle\n\n"
+            await asyncio.sleep(LOOK_S)
+
+    def _look(self) -> list[bytes]:
+        """What has happened since the last look."""
+        run = get_run(self.here.store, self.run_id)
+        if run is None:
+            self.ended = True
+            return []
+        found = events_between(self.here.store, run, self.after)
+        self.after = max(self.after, run.event)
+        self.ended = run.state in ENDED
+        status = self._new_status(run)
+        return [*self._rendered(found), *([_message("status", status)] if status else [])]
+
+    def _rendered(self, found: list[Event]) -> list[bytes]:
+        """Of events that share a number only the last carries it: who reconnects in between gets all of them again."""
+        last_of = {event.number: n for n, event in enumerate(found)}
+        return [
+            _message(event.kind, self._data(event), event.number if last_of[event.number] == n else None)
+            for n, event in enumerate(found)
+        ]
+
+    def _data(self, event: Event) -> JsonObject:
+        if event.kind == "end":
+            return result_record(event.row, self.here.configuration(event.row.config_hash))
+        return _DATA[event.kind](event)
+
+    def _new_status(self, run: AnyRow) -> JsonObject | None:
+        """State, phase and reason to wait, when they have changed."""
+        moved = (run.state, run.phase) != (self._status.get("state"), self._status.get("phase"))
+        if self.ended or not (moved or time.monotonic() - self._status_at > STATUS_S):
+            return None
+        self._status_at = time.monotonic()
+        waiting = why_run(self.here.store, run, serving(self.here.store))
+        status = {"state": run.state, "phase": run.phase, "waiting": waiting}
+        if status == self._status:
+            return None
+        self._status = status
+        return status
+
+
+def _message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
+    head = f"event: {kind}\n" + (f"id: {number}\n" if number is not None else "")
+    return head.encode() + b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def _step(event: Event) -> JsonObject:
+    calls = [{"call": call.call, "tool": call.tool, "args": call.args} for call in event.calls]
+    return step_view(event.row) | {"calls": calls}
+
+
+def _observation(event: Event) -> JsonObject:
+    row: Any = event.row
+    names = ("step", "call", "tool", "args", "outcome", "observation")
+    return {name: getattr(row, name) for name in names}
+
+
+def _attempt_failed(event: Event) -> JsonObject:
+    return {name: getattr(event.row, name) for name in ("step", "call", "attempt", "outcome", "error")}
+
+
+_DATA = {"step": _step, "observation": _observation, "attempt_failed": _attempt_failed}

@@ -1,0 +1,59 @@
+"""Whether this process is up, and whether it can do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Response
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.context import Context, Here
+from worker.core.records import JsonObject
+from worker.store.migrate import revisions
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+async def healthz() -> JsonObject:
+    """The process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+def readyz(here: Here, response: Response) -> JsonObject:
+    """Database, migrations and Redis are there."""
+    checks = {name: _checked(check, here) for name, check in _CHECKS.items()}
+    ready = all(check["ok"] for check in checks.values())
+    if not ready:
+        response.status_code = 503
+    return {"status": "ready" if ready else "not ready", "checks": checks}
+
+
+def _checked(check: Callable[[Context], str], here: Context) -> JsonObject:
+    try:
+        problem = check(here)
+    except SQLAlchemyError:
+        problem = "The database cannot be reached."
+    except RedisError:
+        problem = "Redis cannot be reached."
+    return {"ok": not problem, "message": problem or "ok"}
+
+
+def _database(here: Context) -> str:
+    here.store.now()
+    return ""
+
+
+def _migrations(here: Context) -> str:
+    there, needed = revisions(here.store)
+    return "" if there == needed else f"The database is at {there}, this version needs {needed}: `stepmill db upgrade`."
+
+
+def _redis(here: Context) -> str:
+    here.sender.lengths(["think"])
+    return ""
+
+
+_CHECKS: dict[str, Callable[[Context], str]] = {"database": _database, "migrations": _migrations, "redis": _redis}

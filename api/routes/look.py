@@ -1,0 +1,87 @@
+"""What there is: agents, tools, workers, queues."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from redis.exceptions import RedisError
+
+from api.context import Context, Here
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
+from worker.results import moment
+from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
+
+router = APIRouter(prefix="/api", tags=["look"])
+
+
+@router.get("/agents")
+def agents(here: Here) -> JsonObject:
+    """The agents, each as a run of it would be configured now."""
+    return {"items": [_agent(here, name) for name in sorted(here.agents.agents)], "next": None}
+
+
+def _agent(here: Context, name: str) -> JsonObject:
+    try:
+        return here.agents.configuration(name)
+    except UserError as error:
+        return here.agents.get(name).model_dump(mode="json") | {"problem": error.message}
+
+
+@router.get("/tools")
+def tools(here: Here) -> JsonObject:
+    """The tools, their limits, and how many workers serve each."""
+    workers = serving(here.store)
+    items = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "group": tool.group,
+            "queue": tool.queue,
+            "parameters": tool.parameters,
+            "idempotent": tool.idempotent,
+            "timeout_s": tool.timeout_s,
+            "max_attempts": tool.max_attempts,
+            "origin": tool.origin,
+            "workers": workers.get(tool.queue, 0),
+        }
+        for tool in here.tools.tools.values()
+    ]
+    problems = [{"module": problem.module, "reason": problem.reason} for problem in here.tools.problems]
+    return {"items": items, "next": None, "problems": problems}
+
+
+@router.get("/workers")
+def workers(here: Here, all: bool = False) -> JsonObject:
+    """The worker processes that are alive, or all that there were."""
+    names = ("name", "host", "pid", "queues", "pool", "slots", "tools", "state", "stuck")
+    items = [
+        {"worker_id": row.id}
+        | {name: getattr(row, name) for name in names}
+        | {"started_at": moment(row.started_at), "beat_at": moment(row.beat_at), "ended_at": moment(row.ended_at)}
+        for row in list_workers(here.store, all)
+    ]
+    return {"items": items, "next": None}
+
+
+@router.get("/queues")
+def queues(here: Here) -> JsonObject:
+    """For each queue its length in Redis, the due work that nobody has claimed, and how many workers it has."""
+    workers, waiting = serving(here.store), waiting_by_queue(here.store)
+    names = {QUEUE_THINK, QUEUE_INTERACTIVE, QUEUE_QUARANTINE, *workers, *waiting}
+    names |= {tool.queue for tool in here.tools.tools.values()}
+    try:
+        lengths: dict[str, int] = here.sender.lengths(names)
+    except RedisError:
+        lengths = {}
+    items = [
+        {
+            "queue": name,
+            "length": lengths.get(name),
+            "waiting": waiting[name].count if name in waiting else 0,
+            "oldest_age_s": round(waiting[name].oldest_age_s, 3) if name in waiting else None,
+            "workers": workers.get(name, 0),
+        }
+        for name in sorted(names)
+    ]
+    return {"items": items, "next": None}

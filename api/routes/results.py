@@ -1,0 +1,81 @@
+"""The results of a batch as a stream, in the input's order, also while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.responses import StreamingResponse
+
+from api.context import Context, Here
+from api.problems import Problem, no_batch
+from api.views import trace_view
+from worker.core.errors import ErrorCode
+from worker.core.records import JsonObject
+from worker.core.states import RunState
+from worker.exports import WRITERS, Shape, needs_parquet
+from worker.results import result_record
+from worker.store.reads import get_batch
+from worker.store.reads_runs import Filter, all_of_batch, steps_of
+from worker.store.session import AnyRow
+
+router = APIRouter(prefix="/api/batches", tags=["results"])
+
+KNOWN = {*(state.value for state in RunState), *(code.value for code in ErrorCode), "ended"}
+ROW_GROUP = 5_000
+"""Rows read together for Parquet, whose groups should not be small."""
+
+
+@router.get("/{batch_id}/results")
+def results(
+    batch_id: str,
+    here: Here,
+    format: Literal["jsonl", "csv", "parquet"] = "jsonl",
+    only: Annotated[str, Query(max_length=500)] = "",
+    with_steps: bool = False,
+    excel_safe: bool = False,
+) -> StreamingResponse:
+    """Result records; `only` names states or error codes."""
+    row = get_batch(here.store, batch_id)
+    if row is None:
+        raise no_batch(batch_id)
+    if format == "parquet":
+        needs_parquet()
+    which = Filter(batch_id=batch_id, only=_only(only))
+    write, media_type = WRITERS[format]
+    rows = all_of_batch(here.store, which, ROW_GROUP) if format == "parquet" else all_of_batch(here.store, which)
+    body = write(_pages(here, rows, with_steps), _shape(row, with_steps, excel_safe))
+    name = f'attachment; filename="{batch_id}.{format}"'
+    return StreamingResponse(body, media_type=media_type, headers={"content-disposition": name})
+
+
+def _only(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in KNOWN:
+            raise Problem(
+                f"only names {name!r}, which is no state and no error code.", f"Known: {', '.join(sorted(KNOWN))}."
+            )
+    return names
+
+
+def _shape(row: AnyRow, with_steps: bool, excel_safe: bool) -> Shape:
+    options: dict[str, Any] = row.options or {}
+    return Shape(
+        metadata_keys=options.get("metadata_keys", ()),
+        more_metadata=bool(options.get("more_metadata")),
+        scored=bool(options.get("scored")),
+        with_steps=with_steps,
+        excel_safe=excel_safe,
+    )
+
+
+def _pages(here: Context, rows: Iterator[Sequence[AnyRow]], with_steps: bool) -> Iterator[list[JsonObject]]:
+    for page in rows:
+        records = [result_record(row, here.configuration(row.config_hash)) for row in page]
+        if with_steps:
+            traces = steps_of(here.store, [row.id for row in page])
+            for record in records:
+                record["trace"] = trace_view(traces.get(record["run_id"], []))
+        yield records

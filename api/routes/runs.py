@@ -1,0 +1,155 @@
+"""Single runs: ask, look at, stop, pause, resume, try again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.context import Context, Here
+from api.intake import Defaults, Intake
+from api.options import checked
+from api.paging import Cursor, Limit, page
+from api.problems import Conflict, Problem, no_run
+from api.views import attempt_view, run_view, trace_view
+from worker.core.bells import Bell
+from worker.core.errors import ErrorCode
+from worker.core.records import JsonObject
+from worker.core.states import ENDED, Klass, RunState
+from worker.questions import Reader, Refused, Rules
+from worker.store.control import cancel_run, pause_run, resume_run
+from worker.store.reads_fleet import serving
+from worker.store.reads_runs import Filter, attempts_of, get_run, page_of_all, page_of_batch, steps_of
+from worker.store.reads_waiting import why_run
+from worker.store.retrying import StillStopping, retry_run
+from worker.store.session import AnyRow
+from worker.store.submit import LOCAL_OWNER, NewBatch
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])
+
+
+class RunOptions(BaseModel):
+    """How a single run is handed in; its question stands beside these."""
+
+    model_config = ConfigDict(extra="forbid")
+    klass: Klass = Klass.INTERACTIVE
+    submission_key: str | None = Field(None, min_length=1, max_length=200)
+
+
+@router.post("", status_code=201)
+def ask(here: Here, response: Response, given: Annotated[dict[str, Any], Body()]) -> JsonObject:
+    """Takes one question; it becomes a batch of its own."""
+    said = {name: given.pop(name) for name in RunOptions.model_fields if name in given}
+    options = checked(RunOptions, said)
+    question = Reader(Rules(here.settings.max_question_bytes)).object(1, given)
+    if isinstance(question, Refused):
+        raise Problem(f"The request {question.reason}.", 'Send {"question": "…"}.')
+    new = NewBatch(LOCAL_OWNER, klass=options.klass, submission_key=options.submission_key)
+    taken = Intake(here, new, Defaults(question.agent, question.model, question.dialect, question.max_steps)).take(
+        [question]
+    )
+    if taken.existing:
+        response.status_code = 200
+    elif options.klass == Klass.INTERACTIVE:
+        here.admitter.admit_now()
+    else:
+        here.admitter.poke()
+    (row,) = page_of_batch(here.store, Filter(batch_id=taken.batch_id), 0, 1)
+    simulated = bool(here.configuration(row.config_hash).get("simulated"))
+    return {"run_id": row.id, "batch_id": taken.batch_id, "existing": taken.existing, "simulated": simulated}
+
+
+@router.get("")
+def list_them(
+    here: Here,
+    batch: str | None = None,
+    state: RunState | None = None,
+    error: ErrorCode | None = None,
+    custom_id: Annotated[str | None, Query(max_length=512)] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JsonObject:
+    """Runs of a batch in the input's order, or of all batches, newest first."""
+    which = Filter(batch, (state.value,) if state else (), error.value if error else None, custom_id)
+    if batch is None:
+        rows = page_of_all(here.store, which, cursor, limit + 1)
+        return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.id))
+    if cursor is not None and not cursor.isdigit():
+        raise Problem(f"The cursor {cursor[:40]!r} is none that a page of this batch gave.")
+    rows = page_of_batch(here.store, which, int(cursor or 0), limit + 1)
+    return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.seq))
+
+
+@router.get("/{run_id}")
+def read(run_id: str, here: Here) -> JsonObject:
+    """One run with its steps, calls and attempts, and why it waits."""
+    return _details(here, _found(here, run_id))
+
+
+def _found(here: Context, run_id: str) -> AnyRow:
+    row = get_run(here.store, run_id)
+    if row is None:
+        raise no_run(run_id)
+    return row
+
+
+def _details(here: Context, row: AnyRow) -> JsonObject:
+    moving = row.state == RunState.ACTIVE and row.phase is not None
+    trace = trace_view(steps_of(here.store, [row.id]).get(row.id, []))
+    log = [attempt_view(attempt) for attempt in attempts_of(here.store, row.id)]
+    thoughts = {entry["step"]: entry["task_id"] for entry in log if not entry["call"]}
+    return run_view(here, row) | {
+        "klass": row.klass,
+        "dialect": here.configuration(row.config_hash).get("dialect"),
+        "phase": row.phase,
+        "waiting": why_run(here.store, row, serving(here.store)) if row.state not in ENDED else None,
+        "task_id": Bell(row.id, row.step, 0, row.attempt, row.queue).task_id if moving else None,
+        "trace": [step | {"task_id": thoughts.get(step["step"])} for step in trace],
+        "attempts_log": log,
+    }
+
+
+def _changed(here: Context, run_id: str, changed: bool) -> JsonObject:
+    return _details(here, _found(here, run_id)) | {"changed": changed}
+
+
+@router.post("/{run_id}/cancel")
+def cancel(run_id: str, here: Here) -> JsonObject:
+    """Ends a run at once, whatever it is doing."""
+    _found(here, run_id)
+    stopped = cancel_run(here.store, run_id)
+    if stopped is not None:
+        here.sender.abort(stopped.aborted)
+        here.admitter.poke()
+    return _changed(here, run_id, stopped is not None)
+
+
+@router.post("/{run_id}/pause")
+def pause(run_id: str, here: Here) -> JsonObject:
+    """After it no step of the run starts."""
+    _found(here, run_id)
+    return _changed(here, run_id, pause_run(here.store, run_id))
+
+
+@router.post("/{run_id}/resume")
+def resume(run_id: str, here: Here) -> JsonObject:
+    """Lets a paused run go on."""
+    _found(here, run_id)
+    changed = resume_run(here.store, run_id)
+    here.admitter.poke()
+    return _changed(here, run_id, changed)
+
+
+@router.post("/{run_id}/retry")
+def retry(run_id: str, here: Here) -> JsonObject:
+    """Queues a failed or cancelled run anew; it goes on after its last whole step where that is sound."""
+    row = _found(here, run_id)
+    try:
+        changed = retry_run(here.store, run_id)
+    except StillStopping:
+        raise Conflict("Its batch is still being cancelled.", "Try again in a moment.") from None
+    if not changed:
+        raise Conflict(f"The run is {row.state}; only failed and cancelled runs are tried again.")
+    here.admitter.poke()
+    return _changed(here, run_id, changed)

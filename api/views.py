@@ -1,0 +1,156 @@
+"""Rows as the JSON that the API answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from api.context import Context
+from worker.core.bells import Bell
+from worker.core.records import JsonObject
+from worker.results import cost, moment, result_record, usage, wasted
+from worker.store.reads import ENDED_STATES, error_counts, get_batch, requeued_sums
+from worker.store.reads_fleet import serving
+from worker.store.reads_waiting import why_batch
+from worker.store.session import AnyRow
+from worker.store.tables import SUMS
+
+
+def batch_view(row: AnyRow) -> JsonObject:
+    """A batch as lists show it."""
+    ended = sum(getattr(row, state) for state in ENDED_STATES)
+    rate, left = _pace(row, ended)
+    counts = {"queued": max(0, row.total - ended - row.active), "active": row.active}
+    return {
+        "batch_id": row.id,
+        "name": row.name,
+        "klass": row.klass,
+        "state": row.state,
+        "paused_reason": row.paused_reason,
+        "paused_by": row.paused_by,
+        "weight": row.weight,
+        "max_failures": _max_failures(row),
+        "total": row.total,
+        "counts": counts | {state: getattr(row, state) for state in ENDED_STATES},
+        "percent": round(100 * ended / row.total, 1) if row.total else 0.0,
+        "steps": row.steps + row.active_steps,
+        "usage": usage(row),
+        "cost_usd": cost(row),
+        "wasted": wasted(row),
+        "attempts": row.attempts,
+        "created_at": moment(row.created_at),
+        "finished_at": moment(row.finished_at),
+        "runs_per_s": rate,
+        "seconds_left": left,
+        "simulated": bool((row.options or {}).get("simulated")),
+    }
+
+
+def _max_failures(row: AnyRow) -> int | str | None:
+    if row.max_failures_percent is not None:
+        return f"{row.max_failures_percent:g}%"
+    return None if row.max_failures is None else int(row.max_failures)
+
+
+def _pace(row: AnyRow, ended: int) -> tuple[float | None, float | None]:
+    """Runs ended a second since the submission, and the seconds left at that pace."""
+    passed = (row.finished_at or row.now) - row.created_at
+    if not ended or passed <= 0:
+        return None, None
+    rate = ended / passed
+    open_and_moving = row.state == "open" and row.paused_reason is None
+    return round(rate, 3), round((row.total - ended) / rate, 1) if open_and_moving else None
+
+
+def one_batch(here: Context, batch_id: str) -> AnyRow | None:
+    """A batch's row, with what its runs used that wait to be tried again."""
+    row = get_batch(here.store, batch_id)
+    if row is None or not (row.options or {}).get("retried"):
+        return row
+    more = requeued_sums(here.store, batch_id)
+    return Summed(row, {name: getattr(row, name) + more[name] for name in ("steps", *SUMS)})  # type: ignore[return-value]
+
+
+def batch_details(here: Context, row: AnyRow) -> JsonObject:
+    """A batch as its own page shows it."""
+    view = batch_view(row)
+    view["errors"] = error_counts(here.store, row.id) if row.failed else {}
+    view["waiting"] = [
+        {"reason": reason.sentence, "runs": reason.runs} for reason in why_batch(here.store, row, serving(here.store))
+    ]
+    view["scores"] = here.scores.of(row) if (row.options or {}).get("scored") else None
+    view["options"] = row.options or {}
+    return view
+
+
+def run_view(here: Context, row: AnyRow) -> JsonObject:
+    """A run as lists show it: its result record, and where it belongs."""
+    record = result_record(row, here.configuration(row.config_hash))
+    return record | {"batch_id": row.batch_id, "paused": bool(row.paused)}
+
+
+def trace_view(steps: Sequence[tuple[AnyRow, Sequence[AnyRow]]]) -> list[JsonObject]:
+    """The steps of a run with their calls."""
+    return [step_view(step) | {"calls": [call_view(call) for call in calls]} for step, calls in steps]
+
+
+def step_view(row: AnyRow) -> JsonObject:
+    return {
+        "step": row.step,
+        "kind": row.kind,
+        "thought": row.thought,
+        "reply": row.reply,
+        "notice": row.notice,
+        "answer": row.answer,
+        "model": row.model,
+        "finish_reason": row.finish_reason,
+        "usage": usage(row),
+        "cost_usd": row.cost_usd,
+        "latency_s": row.latency_s,
+        "created_at": moment(row.created_at),
+    }
+
+
+def call_view(row: AnyRow) -> JsonObject:
+    return {
+        "call": row.call,
+        "tool": row.tool,
+        "args": row.args,
+        "state": row.state,
+        "outcome": row.outcome,
+        "observation": row.observation,
+        "queue": row.queue,
+        "attempt": row.attempt,
+        "started_at": moment(row.started_at),
+        "finished_at": moment(row.finished_at),
+        "task_id": Bell(row.run_id, row.step, row.call, row.attempt, row.queue).task_id,
+    }
+
+
+def attempt_view(row: AnyRow) -> JsonObject:
+    return {
+        "step": row.step,
+        "call": row.call,
+        "attempt": row.attempt,
+        "worker_id": row.worker_id,
+        "queue": row.queue,
+        "claimed_at": moment(row.claimed_at),
+        "ended_at": moment(row.ended_at),
+        "outcome": row.outcome,
+        "error": row.error,
+        "usage": usage(row),
+        "cost_usd": row.cost_usd,
+        "wasted": bool(row.wasted),
+        "task_id": Bell(row.run_id, row.step, row.call, row.attempt, row.queue or "").task_id,
+    }
+
+
+class Summed:
+    """A row some of whose values are replaced."""
+
+    def __init__(self, row: Any, values: dict[str, Any]) -> None:
+        self._row = row
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return self._values[name] if name in self._values else getattr(self._row, name)
