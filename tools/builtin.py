@@ -9,4 +9,9 @@ MODULES = (
     "tools.get_weather",
     "tools.get_attraction",
     "tools.python_executor",
+    "tools.sql_query",
+    "tools.read_file",
+    "tools.list_files",
+    "tools.note",
+    "tools.recall",
 )

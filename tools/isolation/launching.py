@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.isolation.limits import Limits
 from tools.isolation.view import BOX, DEVICES, PACKAGE_ROOT, WRITABLE, host_view
-from tools.kit.children import Sink, TreeLimits, watch
+from tools.kit.children import Sink, TreeLimits, ended, watch
 
 _FAILED = 97
 _REPORT_HEADER_BYTES = 512 * 1024
@@ -74,7 +74,7 @@ def run_isolated(launch: Launch, stopped: Callable[[], str | None]) -> Outcome:
         limits = launch.limits
         output, report = Sink(limits.output), Sink(limits.files_size + _REPORT_HEADER_BYTES)
         try:
-            with child:
+            with ended(child):
                 assert child.stdout is not None
                 sinks = {child.stdout.fileno(): output, read_end: report}
                 tree = TreeLimits(limits.time_s, limits.tree_memory, limits.processes + 4)

@@ -8,7 +8,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import psutil
@@ -67,6 +67,19 @@ def watch(
         kill_tree(child)
         _drain(selector, sinks)
     return reason
+
+
+@contextlib.contextmanager
+def ended(child: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """At the end of the block, also by an exception (a soft time limit, say), nothing of the child is left."""
+    try:
+        yield child
+    finally:
+        kill_tree(child)
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def _read_ready(selector: selectors.BaseSelector, sinks: Mapping[int, Sink], wait_s: float) -> None:

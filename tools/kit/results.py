@@ -100,9 +100,13 @@ def _is_row(row: Any) -> bool:
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """A compact Markdown table; the columns are those of all rows, in order of first sight."""
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    lines: list[list[Any]] = [list(columns), *([row.get(column) for column in columns] for row in rows)]
-    written = ["| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines]
-    return "\n".join([written[0], "|" + " --- |" * len(columns), *written[1:]])
+    return "\n".join(markdown_lines(columns, [[row.get(column) for column in columns] for row in rows]))
+
+
+def markdown_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """The lines of a Markdown table; columns may share a name."""
+    written = ["| " + " | ".join(_cell(cell) for cell in line) + " |" for line in (columns, *rows)]
+    return [written[0], "|" + " --- |" * len(columns), *written[1:]]
 
 
 def _cell(value: object) -> str:

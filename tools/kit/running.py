@@ -12,10 +12,12 @@ from tools.kit.context import ToolContext
 from tools.kit.errors import ToolCrashed, ToolError, ToolFailure
 
 POLL_S = 0.1
+_THE_WORKERS_OWN = frozenset({"SoftTimeLimitExceeded", "WorkerShutdown", "WorkerTerminate"})
+"""Raised into a tool by the pool that runs it; by name, since tools know nothing of Celery."""
 
 
 def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolContext, tool: str) -> Any:
-    """What the function returned. Raises only ToolFailure: anything else that it raises becomes a ToolCrashed."""
+    """What the function returned. Raises ToolFailure, also for what else the tool raises, and what the pool raises."""
     try:
         value = function(**keywords)
         if inspect.iscoroutine(value):
@@ -24,6 +26,8 @@ def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolCon
     except ToolFailure:
         raise
     except Exception as error:  # a tool may raise anything, and the run must go on
+        if type(error).__name__ in _THE_WORKERS_OWN:
+            raise
         retryable = isinstance(error, OSError)
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ToolCrashed(
