@@ -1,0 +1,219 @@
+"""The machine knows every state and every transition, and nothing else is possible."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.core.errors import ErrorCode
+from worker.core.machine import DEATHS_UNTIL_QUARANTINE, decide_call, decide_think, last_step, unknown_outcome
+from worker.core.moves import (
+    Acted,
+    Answered,
+    CallChange,
+    CallEnded,
+    CallEvent,
+    CallRetried,
+    CallView,
+    End,
+    GivenBack,
+    Hot,
+    Limits,
+    ModelFailed,
+    Move,
+    NewCall,
+    Rejected,
+    ThinkEvent,
+    Unreadable,
+)
+from worker.core.states import (
+    ENDED,
+    PHASE_TRANSITIONS,
+    RUN_TRANSITIONS,
+    CallState,
+    Outcome,
+    Phase,
+    RunState,
+)
+
+LIMITS = Limits(max_steps=4, max_malformed=3, max_model_failures=3)
+TO_RUN = NewCall("calculator", {"expression": "1+1"}, "tools.local")
+REFUSED = NewCall("nonsense", {}, "tools.local", observation="There is no tool nonsense.")
+
+THINK_EVENTS: list[ThinkEvent] = [
+    Acted((TO_RUN,), "I add."),
+    Acted((TO_RUN, TO_RUN, REFUSED), "I add twice."),
+    Acted((REFUSED,), "I try."),
+    Acted((TO_RUN,), "Once more.", looping=True),
+    Answered("Two."),
+    Unreadable("hm"),
+    ModelFailed("refused", 0.0, "refused"),
+    ModelFailed("429", 30.0, "asked to wait", counts=False),
+    Rejected("content_filter", "filtered"),
+    *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED, Outcome.STOPPED)],
+    GivenBack(Outcome.DEFERRED, 5.0, "a bucket"),
+    GivenBack(Outcome.DEFERRED, reason="paused", park="model:x"),
+]
+CALL_EVENTS: list[CallEvent] = [
+    CallEnded("2"),
+    CallEnded("division by zero", Outcome.ERROR),
+    CallRetried("refused", 1.0),
+    *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED)],
+]
+THINKING = [
+    Hot(phase, step, attempt=2, failures=failures, deaths=deaths, quarantined=deaths >= 2, malformed=malformed,
+        final_reason=final, last_words="so far")
+    for phase, step, failures, deaths, malformed, final in product(
+        (Phase.THINK, Phase.WAIT), (1, 3, 4, 5), (0, 2), (0, 1, 2), (0, 2), (None, "tool_loop")
+    )
+]  # fmt: skip
+VIEWS = [
+    CallView(2, failures, deaths, deaths >= 2, started, idempotent, tries, "mail")
+    for failures, deaths, started, idempotent, tries in product((0, 1), (0, 1, 2), (False, True), (False, True), (1, 2))
+]
+COLUMNS = {field.name for field in fields(Hot)} | {"wait_reason", "parked"}
+
+
+def after(hot: Hot, move: Move) -> Hot:
+    known = {field.name for field in fields(Hot)}
+    return replace(hot, **{name: value for name, value in move.changes.items() if name in known})
+
+
+def check_think(hot: Hot, decision: Move | End) -> None:
+    """What holds of every decision about a model call."""
+    if isinstance(decision, End):
+        assert decision.state in RUN_TRANSITIONS[RunState.ACTIVE]
+        assert (decision.code is None) == (decision.state == RunState.SUCCEEDED)
+        assert decision.code is None or decision.code in set(ErrorCode)
+        return
+    new = after(hot, decision)
+    assert set(decision.changes) <= COLUMNS
+    assert Phase(new.phase) in PHASE_TRANSITIONS[Phase(hot.phase)]
+    assert new.step in (hot.step, hot.step + 1)
+    assert new.attempt == 1 if decision.calls or new.step > hot.step else new.attempt == hot.attempt + 1
+    open_calls = sum(call.observation is None for call in decision.calls)
+    assert new.pending == open_calls and (new.phase == Phase.ACT) == (open_calls > 0)
+
+
+@pytest.mark.parametrize("event", THINK_EVENTS, ids=repr)
+def test_every_event_leads_from_every_thinking_state_only_where_the_tables_allow(event: ThinkEvent) -> None:
+    for hot in THINKING:
+        check_think(hot, decide_think(hot, event, LIMITS))
+
+
+@pytest.mark.parametrize("event", CALL_EVENTS, ids=repr)
+def test_every_end_of_a_tool_attempt_leads_only_where_the_tables_allow(event: CallEvent) -> None:
+    for view, pending in product(VIEWS, (1, 2, 3)):
+        hot = Hot(Phase.ACT, 2, pending=pending)
+        change = decide_call(hot, view, event)
+        state = CallState(change.changes["state"])
+        assert state in (CallState.PENDING, CallState.DONE)
+        if state == CallState.PENDING:
+            assert change.run is None and change.changes["attempt"] == view.attempt + 1
+            assert change.changes["started_at"] is None, "a call that goes back to the queue has not begun"
+            assert not view.started or view.idempotent, "what may have had its effect is not done twice"
+        elif isinstance(change.run, Move):
+            new = after(hot, change.run)
+            assert pending == 1 and (new.phase, new.step, new.pending) == (Phase.THINK, 3, 0)
+        else:
+            assert isinstance(change.run, End) or pending > 1
+            assert change.changes["observation"] and change.changes["outcome"]
+
+
+def test_the_tables_name_every_state_and_ended_runs_only_begin_anew() -> None:
+    assert set(RUN_TRANSITIONS) == set(RunState) and set(PHASE_TRANSITIONS) == set(Phase)
+    assert all(RUN_TRANSITIONS[state] <= {RunState.QUEUED} for state in ENDED)
+    assert RUN_TRANSITIONS[RunState.SUCCEEDED] == set()
+    assert not any(RunState.ACTIVE in RUN_TRANSITIONS[state] for state in ENDED), "ended runs are admitted anew"
+
+
+@given(st.lists(st.one_of(st.sampled_from(THINK_EVENTS), st.sampled_from(CALL_EVENTS)), max_size=60), st.randoms())
+def test_over_any_sequence_steps_never_go_back_a_run_ends_once_and_pending_adds_up(events: list, random) -> None:  # type: ignore[no-untyped-def,type-arg]
+    hot, out, ended = Hot(Phase.THINK, 1), 0, 0
+    for event in events:
+        if ended:
+            break
+        before = hot.step
+        if hot.phase == Phase.ACT and isinstance(event, (CallEnded, CallRetried, GivenBack)):
+            change = decide_call(hot, random.choice(VIEWS), event)
+            hot, out, ended = _follow_call(hot, change, out)
+        elif hot.phase != Phase.ACT and not isinstance(event, (CallEnded, CallRetried)):
+            decision = decide_think(hot, event, LIMITS)
+            check_think(hot, decision)
+            ended += isinstance(decision, End)
+            hot = hot if isinstance(decision, End) else after(hot, decision)
+            out = hot.pending
+        assert hot.step >= before and ended <= 1
+        assert ended or (hot.pending == out and (hot.phase == Phase.ACT) == (out > 0))
+        assert ended or hot.step <= LIMITS.max_steps, "no step begins beyond the last allowed one"
+
+
+def _follow_call(hot: Hot, change: CallChange, out: int) -> tuple[Hot, int, int]:
+    if isinstance(change.run, End):
+        return hot, out, 1
+    out -= change.changes["state"] == CallState.DONE
+    return after(hot, change.run) if change.run else replace(hot, pending=out), out, 0
+
+
+def test_only_a_death_alone_in_quarantine_poisons_and_hand_backs_never_count() -> None:
+    hot = Hot(Phase.THINK, 1)
+    for _ in range(20):
+        hot = _moved(hot, GivenBack(Outcome.HANDED_BACK))
+        hot = _moved(hot, GivenBack(Outcome.DEFERRED, 3.0))
+        hot = replace(hot, phase=Phase.THINK)
+    assert (hot.deaths, hot.failures, hot.quarantined) == (0, 0, False)
+    for death in range(1, DEATHS_UNTIL_QUARANTINE + 1):
+        hot = _moved(hot, GivenBack(Outcome.LOST))
+        assert hot.quarantined == (death == DEATHS_UNTIL_QUARANTINE)
+    assert _moved(hot, GivenBack(Outcome.HANDED_BACK)).quarantined, "it goes on alone after a shutdown"
+    end = decide_think(hot, GivenBack(Outcome.LOST), LIMITS)
+    assert isinstance(end, End) and end.code == "poisoned"
+
+
+def _moved(hot: Hot, event: ThinkEvent) -> Hot:
+    decision = decide_think(hot, event, LIMITS)
+    assert isinstance(decision, Move)
+    return after(hot, decision)
+
+
+def test_a_call_that_may_have_had_its_effect_is_never_repeated_and_says_so() -> None:
+    for outcome in (Outcome.LOST, Outcome.HANDED_BACK):
+        change = decide_call(Hot(Phase.ACT, 1, pending=1), CallView(started=True, tool="mail"), GivenBack(outcome))
+        assert change.changes["state"] == CallState.DONE
+        assert change.changes["observation"] == unknown_outcome("mail")
+        again = decide_call(Hot(Phase.ACT, 1, pending=1), CallView(started=True, idempotent=True), GivenBack(outcome))
+        assert again.changes["state"] == CallState.PENDING
+
+
+def test_a_waiting_model_call_is_not_a_failed_one() -> None:
+    hot = Hot(Phase.THINK, 1)
+    for _ in range(50):
+        hot = _moved(hot, ModelFailed("429", 30.0, "asked to wait", counts=False))
+    assert hot.failures == 0 and hot.phase == Phase.WAIT
+    hot = _moved(_moved(hot, ModelFailed("500", 1.0, "server error")), ModelFailed("500", 1.0, "server error"))
+    end = decide_think(hot, ModelFailed("500", 1.0, "server error"), LIMITS)
+    assert isinstance(end, End) and end.code == "internal" and "3 times" in (end.message or "")
+
+
+def test_at_the_last_step_and_after_a_loop_the_model_must_answer_and_its_last_words_are_kept() -> None:
+    assert last_step(Hot(Phase.THINK, 3), LIMITS) is None
+    assert last_step(Hot(Phase.THINK, 4), LIMITS) == "max_steps"
+    end = decide_think(Hot(Phase.THINK, 4, last_words="before"), Acted((TO_RUN,), "almost"), LIMITS)
+    assert isinstance(end, End) and (end.code, end.partial) == ("max_steps", "almost")
+    looped = _moved(Hot(Phase.THINK, 2), Acted((TO_RUN,), "again", looping=True))
+    assert looped.final_reason == "tool_loop"
+    told = replace(looped, phase=Phase.THINK, step=3, pending=0)
+    end = decide_think(told, Acted((TO_RUN,), ""), LIMITS)
+    assert isinstance(end, End) and (end.code, end.partial) == ("tool_loop", "again")
+    assert decide_think(told, Answered("Two."), LIMITS) == End(RunState.SUCCEEDED, answer="Two.")
+
+
+def test_replies_that_cannot_be_read_are_borne_only_so_often_in_a_row() -> None:
+    hot = _moved(_moved(Hot(Phase.THINK, 1), Unreadable("a")), Unreadable("b"))
+    end = decide_think(hot, Unreadable("c"), LIMITS)
+    assert isinstance(end, End) and (end.code, end.partial) == ("malformed_replies", "c")
+    assert _moved(hot, Acted((TO_RUN,), "d")).malformed == 0
