@@ -1,0 +1,53 @@
+"""`stepmill run cancel`, `pause`, `resume`, `retry`."""
+
+from __future__ import annotations
+
+import click
+
+from worker.cli.connection import connected
+from worker.cli.output import json_option, print_json
+
+DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": "begins anew"}
+
+
+@click.command("cancel")
+@click.argument("run_id")
+@json_option
+def cancel_command(run_id: str, as_json: bool) -> None:
+    """End a run; what is in flight is stopped."""
+    _act(run_id, "cancel", as_json)
+
+
+@click.command("pause")
+@click.argument("run_id")
+@json_option
+def pause_command(run_id: str, as_json: bool) -> None:
+    """Start no further step of a run."""
+    _act(run_id, "pause", as_json)
+
+
+@click.command("resume")
+@click.argument("run_id")
+@json_option
+def resume_command(run_id: str, as_json: bool) -> None:
+    """Let a paused run go on."""
+    _act(run_id, "resume", as_json)
+
+
+@click.command("retry")
+@click.argument("run_id")
+@json_option
+def retry_command(run_id: str, as_json: bool) -> None:
+    """Try a failed or cancelled run again."""
+    _act(run_id, "retry", as_json)
+
+
+def _act(run_id: str, verb: str, as_json: bool) -> None:
+    with connected() as client:
+        run = client.post(f"/api/runs/{run_id}/{verb}")
+    if as_json:
+        print_json(run)
+    elif run["changed"]:
+        click.echo(f"{run_id}: {DONE[verb]}.")
+    else:
+        click.echo(f"{run_id}: nothing to {verb}, it is {run['status']}.")
