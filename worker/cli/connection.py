@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import click
@@ -10,7 +11,7 @@ import click
 from worker.cli.client import Client
 from worker.cli.errors import EXIT_UNREACHABLE
 from worker.core.errors import UserError
-from worker.local.state import running_stack
+from worker.local.state import StackInfo, running_stack
 from worker.settings import Settings, settings
 
 
@@ -25,6 +26,16 @@ def api_url(config: Settings) -> str | None:
         message = f"The stack in {config.data_dir} is still starting."
         raise UserError(message, "Try again in a few seconds.", EXIT_UNREACHABLE)
     return info.addresses["API"]
+
+
+def join_running_stack() -> StackInfo | None:
+    """Takes over the addresses of the stack of this directory, where the environment does not say otherwise."""
+    info = running_stack(settings().data_dir)
+    if info is not None:
+        for name, value in info.environment.items():
+            os.environ.setdefault(name, value)
+        settings.cache_clear()
+    return info
 
 
 @contextlib.contextmanager

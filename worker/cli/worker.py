@@ -6,6 +6,7 @@ import click
 
 from tools.registry import load_tools
 from worker.cli.checks import require_ready
+from worker.cli.connection import join_running_stack
 from worker.cli.plans import known_queues
 from worker.core.errors import UserError
 from worker.settings import settings
@@ -24,6 +25,7 @@ THINK_CONCURRENCY, TOOL_CONCURRENCY = 32, 2
 @click.option("--name", help="A name to recognise it by; by default its queues and the machine.")
 def worker_command(queues: str, pool: str | None, concurrency: int | None, name: str | None) -> None:
     """Run a worker for these queues, until SIGTERM or Ctrl-C; then it hands back what it cannot finish."""
+    join_running_stack()
     config = settings()
     wanted = list(dict.fromkeys(part.strip() for part in queues.split(",") if part.strip()))
     known = known_queues(load_tools(config.tool_modules))

@@ -1,0 +1,95 @@
+"""The database: there, of this version, writable, with a clock like this machine's, and whole."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.cli.checks import address
+from worker.cli.doctoring.finding import Finding, Level, Patient, fault
+from worker.cli.errors import one_line
+from worker.store.migrate import revisions
+from worker.store.session import Store, open_store
+
+MOST_SKEW_S = 5.0
+INVARIANTS = "worker.store.invariants"
+
+
+def database(patient: Patient) -> Iterator[Finding]:
+    """Everything about the database in force."""
+    url = patient.settings.database
+    if _not_made_yet(patient):
+        yield Finding("database", "`stepmill up` will make an SQLite database in the data directory")
+        return
+    store = None
+    try:
+        store = open_store(url, pool_size=2)
+        yield from _schema(store, url, patient)
+        if "database" in patient.usable:
+            yield from _writable(store)
+            yield from _clock(store)
+            yield from _invariants(store)
+    except (SQLAlchemyError, ModuleNotFoundError) as error:
+        said = one_line(getattr(error, "orig", None) or error)
+        remedy = "Start it, or correct STEPMILL_DATABASE_URL."
+        message = f"The database {address(url)} cannot be used: {said}"
+        yield fault("database", "database_away", message, remedy, Level.UNREACHABLE)
+    finally:
+        if store is not None:
+            store.dispose()
+
+
+def _not_made_yet(patient: Patient) -> bool:
+    settings = patient.settings
+    return not settings.database_url and not (settings.data_dir / "stepmill.db").exists()
+
+
+def _schema(store: Store, url: str, patient: Patient) -> Iterator[Finding]:
+    have, need = revisions(store)
+    if have == need:
+        patient.usable.add("database")
+        yield Finding("database", f"{address(url)} is at schema {have}")
+        return
+    state = "is empty" if have is None else f"has schema {have}, where this version needs {need}"
+    yield fault("database", "not_migrated", f"The database {address(url)} {state}.", "Run `stepmill db upgrade`.")
+
+
+def _writable(store: Store) -> Iterator[Finding]:
+    try:
+        with store.write() as tx:
+            tx.execute(text("UPDATE workers SET stuck = stuck WHERE id = ''"))
+    except SQLAlchemyError as error:
+        said = one_line(getattr(error, "orig", None) or error)
+        remedy = "Correct the permissions of the file or the role; a replica cannot be used."
+        yield fault("database", "read_only", f"The database cannot be written: {said}", remedy)
+        return
+    if not store.postgres:
+        with store.read() as tx:
+            mode = tx.execute(text("PRAGMA journal_mode")).scalar()
+        if mode != "wal":
+            message = f"SQLite's journal mode is {mode}, not wal: readers and writers block one another."
+            remedy = "Keep the data directory on a local disk; network file systems have no WAL."
+            yield fault("database", "no_wal", message, remedy)
+
+
+def _clock(store: Store) -> Iterator[Finding]:
+    before = time.time()
+    there = store.now()
+    skew_s = there - (before + time.time()) / 2
+    if abs(skew_s) > MOST_SKEW_S:
+        message = f"This machine's clock and the database's differ by {abs(skew_s):.0f} s."
+        yield fault("clock", "clock_skew", message, "Let NTP set both; times in reports are wrong.", Level.WARNING)
+
+
+def _invariants(store: Store) -> Iterator[Finding]:
+    """What must always hold in the tables, where this version can say so."""
+    if find_spec(INVARIANTS) is None:
+        return
+    for broken in importlib.import_module(INVARIANTS).violations(store):
+        remedy = "This is a bug in stepmill: keep the database and report it."
+        yield fault("invariants", "invariant", str(broken), remedy)

@@ -1,0 +1,76 @@
+"""Model endpoints: there, with a key that they accept, and with the model that the agents name. Costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+
+from worker.agents import endpoint_of, load_agents
+from worker.cli.doctoring.finding import Finding, Level, Patient, fault
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+from worker.llm.endpoint import EndpointSettings, without_password
+from worker.llm.keys import KeySource
+
+TIMEOUT_S = 10.0
+
+
+def models(patient: Patient) -> Iterator[Finding]:
+    """One finding for each endpoint and model that an agent uses."""
+    if "agents" not in patient.usable:
+        return
+    seen = set()
+    for endpoint in _endpoints(patient):
+        if (endpoint.base_url, endpoint.model) not in seen:
+            seen.add((endpoint.base_url, endpoint.model))
+            yield _look(endpoint)
+
+
+def _endpoints(patient: Patient) -> Iterator[EndpointSettings]:
+    agents = load_agents(patient.settings)
+    for name in agents.agents:
+        try:
+            body: JsonObject = agents.configuration(name)
+        except UserError:
+            continue  # told by the check of the agents
+        if not body["simulated"]:
+            yield endpoint_of(body, "")
+        elif patient.settings.practice_url:
+            yield endpoint_of(body, patient.settings.practice_url)
+
+
+def _look(endpoint: EndpointSettings) -> Finding:
+    about, where = f"model {endpoint.model}", without_password(endpoint.base_url)
+    key = KeySource().key(endpoint.api_key_env) if endpoint.api_key_env else None
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        response = httpx2.get(endpoint.base_url.rstrip("/") + "/models", headers=headers, timeout=TIMEOUT_S)
+    except (httpx2.TransportError, httpx2.InvalidURL, UnicodeEncodeError) as error:
+        message = f"The model endpoint {where} cannot be reached: {error or type(error).__name__}."
+        remedy = "Check OPENAI_BASE_URL (or base_url of the agent), the network, and that it runs."
+        return fault(about, "model_away", message, remedy, Level.UNREACHABLE)
+    if response.status_code in (401, 403):
+        return _refused(about, where, endpoint, key)
+    known = _listed(response)
+    if known is not None and endpoint.model not in known:
+        message = f"{where} does not list the model {endpoint.model!r}."
+        some = ", ".join(sorted(known)[:8]) or "nothing"
+        return fault(about, "model_unknown", message, f"Correct STEPMILL_MODEL or the agent; it lists {some}.")
+    return Finding(about, f"{where} answers" + ("" if known else " (it does not list its models)"))
+
+
+def _refused(about: str, where: str, endpoint: EndpointSettings, key: str | None) -> Finding:
+    variable = endpoint.api_key_env or "OPENAI_API_KEY"
+    if key is None:
+        return fault(about, "key_missing", f"{where} wants a key, and {variable} is not set.", f"Set {variable}.")
+    message = f"{where} refuses the key in {variable}."
+    return fault(about, "key_refused", message, f"Put a valid key into {variable}.")
+
+
+def _listed(response: httpx2.Response) -> set[str] | None:
+    """The models that the endpoint lists; None where it has no such list."""
+    try:
+        return {str(one["id"]) for one in response.json()["data"]}
+    except (ValueError, KeyError, TypeError):
+        return None
