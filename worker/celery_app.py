@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import Celery
 
 from worker.settings import Settings, settings
 
 
+class StepmillCelery(Celery):  # type: ignore[misc]  # celery has no types
+    """An application that a spawned pool child finds by importing it: rebuilt from a pickle it would have no tasks."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _this_app, ()
+
+
+def _this_app() -> Celery:
+    return app
+
+
 def make_app(config: Settings) -> Celery:
     """An application for this broker. Tasks are added by `worker.tasks`."""
-    app = Celery("stepmill", broker=config.redis_url or "redis://127.0.0.1:6379/0", set_as_current=False)
+    app = StepmillCelery("stepmill", broker=config.redis_url or "redis://127.0.0.1:6379/0", set_as_current=False)
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",

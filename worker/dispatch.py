@@ -63,7 +63,7 @@ class Dispatcher:
             ignore_result=True,
             retry=False,
             # Ids only: what a run is about stays out of logs and of Flower.
-            argsrepr=f"run={bell.run_id} step={bell.step}{call} attempt={bell.attempt}",
+            argsrepr=f"run={bell.run_id} step={bell.step}{call} attempt={bell.attempt} queue={bell.queue}",
             kwargsrepr="",
         )  # fmt: skip
 
