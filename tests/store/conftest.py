@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from sqlalchemy import select
 
 from worker.core.bells import Bell
+from worker.core.machine import decide_call, decide_think
+from worker.core.moves import Acted, Answered, CallEnded, CallEvent, Limits, NewCall
+from worker.core.records import Usage
 from worker.store.admission import Admission, Capacity, admit
+from worker.store.applies import Applied, Spent, StepRecord, apply_call, apply_think
 from worker.store.claims import CallWork, Lease, ThinkWork, claim_call, claim_think
 from worker.store.liveness import WorkerInfo, register
-from worker.store.session import CLOCK, Store, new_token, open_store
+from worker.store.session import CLOCK, AnyRow, Store, new_token, open_store
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.tables import active, attempts, batches, runs, tool_calls
+
+RECORD = StepRecord("actions", "Action: calculator", "Action: calculator", "I add.", "stop", "practice")
+SPENT = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.5, billed=True)
 
 
 @pytest.fixture
@@ -57,6 +66,57 @@ class World:
         work = claim_think(self.store, self.lease(bell, worker_id))
         assert work is not None, f"the model call {bell.task_id} could not be claimed"
         return work
+
+    def start(self, **batch: object) -> tuple[str, Bell]:
+        """A batch of one run that is admitted: the run and its doorbell."""
+        _, (run_id,) = self.submit(1, **batch)  # type: ignore[arg-type]
+        (bell,) = (bell for bell in self.admit().bells if bell.run_id == run_id)
+        return run_id, bell
+
+    def act(self, bell: Bell, calls: int = 1) -> tuple[Bell, ...]:
+        """The model asks for tools: their doorbells."""
+        work = self.think(bell)
+        new = (NewCall("calculator", {"expression": "1+1"}, "tools.local"),) * calls
+        decision = decide_think(work.hot, Acted(new, "I add."), Limits())
+        applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
+        assert applied is not None
+        return applied.bells
+
+    def answer(self, bell: Bell) -> None:
+        """The model answers, and the run ends."""
+        work = self.think(bell)
+        decision = decide_think(work.hot, Answered("Four."), Limits())
+        applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
+        assert applied is not None and applied.ended
+
+    def observe(self, lease: Lease, event: CallEvent | None = None) -> Applied | None:
+        """A tool call ends."""
+        what = event or CallEnded("2")
+        return apply_call(self.store, lease, lambda hot, view: decide_call(hot, view, what), Spent("ok"))
+
+    def hot(self, run_id: str) -> AnyRow:
+        with self.store.read() as tx:
+            return tx.execute(select(active).where(active.c.run_id == run_id)).one()
+
+    def run(self, run_id: str) -> AnyRow:
+        with self.store.read() as tx:
+            return tx.execute(select(runs).where(runs.c.id == run_id)).one()
+
+    def batch(self, batch_id: str) -> AnyRow:
+        with self.store.read() as tx:
+            return tx.execute(select(batches).where(batches.c.id == batch_id)).one()
+
+    def tool_call(self, bell: Bell) -> AnyRow:
+        key = (tool_calls.c.run_id == bell.run_id, tool_calls.c.step == bell.step, tool_calls.c.call == bell.call)
+        with self.store.read() as tx:
+            return tx.execute(select(tool_calls).where(*key)).one()
+
+    def attempt(self, lease: Lease) -> AnyRow:
+        with self.store.read() as tx:
+            return tx.execute(select(attempts).where(attempts.c.token == lease.token)).one()
+
+    def worker(self, name: str = "another") -> str:
+        return register(self.store, WorkerInfo(name, ["think", "tools.local"], "threads", 8))
 
     def call(self, bell: Bell, worker_id: str | None = None) -> CallWork:
         work = claim_call(self.store, self.lease(bell, worker_id))

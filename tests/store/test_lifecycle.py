@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from tests.store.conftest import World
+from tests.store.conftest import RECORD, SPENT, World
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall
-from worker.core.records import Usage
-from worker.store.applies import Spent, StepRecord, apply_call, apply_think
+from worker.store.applies import Spent, apply_call, apply_think
 from worker.store.tables import active, batches, endings, runs, steps, tool_calls
-
-RECORD = StepRecord("actions", "Action: calculator", "Action: calculator", "I add.", "stop", "practice")
-SPENT = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.5, billed=True)
 
 
 def test_a_run_thinks_acts_twice_side_by_side_and_answers(world: World) -> None:

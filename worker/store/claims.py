@@ -123,10 +123,10 @@ def reclaimed(store: Store, lease: Lease) -> bool:
 
 
 def started(store: Store, lease: Lease) -> bool:
-    """Whether `start_call` has landed: for a commit whose answer was lost."""
-    query = select(tool_calls.c.started_at).where(*_call_key(lease), tool_calls.c.token == lease.token)
+    """Whether `start_call` has landed and the lease still holds: for a commit whose answer was lost."""
+    mine = (*_call_key(lease), tool_calls.c.token == lease.token, tool_calls.c.lease_until > NOW)
     with store.read() as tx:
-        return tx.execute(query).scalar() is not None
+        return tx.execute(select(tool_calls.c.started_at).where(*mine)).scalar() is not None
 
 
 def _key(lease: Lease) -> tuple[ColumnElement[bool], ...]:
