@@ -18,7 +18,8 @@ from worker.store.tables import SUMS
 
 def batch_view(row: AnyRow) -> JsonObject:
     """A batch as lists show it."""
-    ended = sum(getattr(row, state) for state in ENDED_STATES)
+    by_state = {state: int(getattr(row, state)) for state in ENDED_STATES}
+    ended = sum(by_state.values())
     rate, left = _pace(row, ended)
     counts = {"queued": max(0, row.total - ended - row.active), "active": row.active}
     return {
@@ -31,13 +32,13 @@ def batch_view(row: AnyRow) -> JsonObject:
         "weight": row.weight,
         "max_failures": _max_failures(row),
         "total": row.total,
-        "counts": counts | {state: getattr(row, state) for state in ENDED_STATES},
+        "counts": counts | by_state,
         "percent": round(100 * ended / row.total, 1) if row.total else 0.0,
-        "steps": row.steps + row.active_steps,
+        "steps": int(row.steps + row.active_steps),
         "usage": usage(row),
         "cost_usd": cost(row),
         "wasted": wasted(row),
-        "attempts": row.attempts,
+        "attempts": int(row.attempts),
         "created_at": moment(row.created_at),
         "finished_at": moment(row.finished_at),
         "runs_per_s": rate,

@@ -58,7 +58,7 @@ def page_of_batch(store: Store, which: Filter, after_seq: int, limit: int) -> Se
 
 
 def page_of_all(store: Store, which: Filter, before: str | None, limit: int) -> Sequence[AnyRow]:
-    """Runs of whole batches, newest first, those older than the id `before`."""
+    """Runs of all batches, newest first, those older than the id `before`."""
     query = _runs().where(*_conditions(which))
     if before is not None:
         query = query.where(runs.c.id < before)

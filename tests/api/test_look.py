@@ -1,0 +1,72 @@
+"""Agents, tools, workers, queues and the state of the process can be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from redis.exceptions import ConnectionError as RedisAway
+from starlette.testclient import TestClient
+
+from api.app import create_app
+from tests.api.conftest import Api, make_context
+from tests.api.words import act, admit_bells
+from tests.store.conftest import World
+from worker.store.session import open_store
+
+
+def test_agents_and_tools_are_listed_with_what_they_do(api: Api, moved: World) -> None:
+    agents = {item["name"]: item for item in api.client.get("/api/agents").json()["items"]}
+    assert agents["assistant"]["simulated"] is True and "calculator" in agents["assistant"]["tools"]
+    tools = {item["name"]: item for item in api.client.get("/api/tools").json()["items"]}
+    assert tools["calculator"]["queue"] == "tools.local" and tools["calculator"]["workers"] == 1
+    assert tools["calculator"]["parameters"]["type"] == "object"
+
+
+def test_workers_and_queues_tell_what_waits_and_since_when(api: Api, moved: World) -> None:
+    (worker,) = api.client.get("/api/workers").json()["items"]
+    assert (worker["name"], worker["state"], worker["slots"]) == ("tests", "up", 8)
+    data = b"a?\nb?\nc?\n"
+    api.client.post("/api/batches", content=data, headers={"content-type": "text/plain"})
+    act(moved, next(iter(admit_bells(moved).values())))
+    api.sender.queued["think"] = 2
+    queues = {item["queue"]: item for item in api.client.get("/api/queues").json()["items"]}
+    assert (queues["think"]["length"], queues["think"]["waiting"], queues["think"]["workers"]) == (2, 2, 1)
+    assert queues["think"]["oldest_age_s"] >= 0
+    assert queues["tools.local"]["waiting"] == 1 and queues["quarantine"]["oldest_age_s"] is None
+
+
+def test_ready_when_database_migrations_and_redis_are(api: Api) -> None:
+    ready = api.client.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json()["checks"] == {
+        name: {"ok": True, "message": "ok"} for name in ("database", "migrations", "redis")
+    }
+
+
+def test_not_ready_without_redis_and_queues_say_unknown(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_queues: object) -> dict[str, int]:
+        raise RedisAway("refused")
+
+    monkeypatch.setattr(api.sender, "lengths", away)
+    ready = api.client.get("/readyz")
+    assert ready.status_code == 503 and not ready.json()["checks"]["redis"]["ok"]
+    assert {item["length"] for item in api.client.get("/api/queues").json()["items"]} == {None}
+
+
+def test_a_database_that_is_not_migrated_is_told_with_the_remedy(tmp_path: Path) -> None:
+    context, _, _ = make_context(open_store(f"sqlite:///{tmp_path}/empty.db"), tmp_path)
+    with TestClient(create_app(context), base_url="http://127.0.0.1") as client:
+        ready = client.get("/readyz").json()
+        assert "stepmill db upgrade" in ready["checks"]["migrations"]["message"]
+        refused = client.get("/api/batches")
+        assert refused.status_code == 503 and "not migrated" in refused.json()["error"]["message"]
+
+
+def test_a_database_that_is_away_is_told_in_one_sentence(tmp_path: Path) -> None:
+    context, _, _ = make_context(open_store("postgresql://nobody@127.0.0.1:1/none"), tmp_path)
+    with TestClient(create_app(context), base_url="http://127.0.0.1") as client:
+        refused = client.get("/api/batches")
+        assert refused.status_code == 503 and refused.json()["error"]["code"] == "unavailable"
+        assert "Traceback" not in refused.text
+        assert client.get("/readyz").status_code == 503

@@ -1,0 +1,53 @@
+"""Words to bring a run to where a test needs it, without workers."""
+
+from __future__ import annotations
+
+from tests.store.conftest import World
+from worker.core.bells import Bell
+from worker.core.machine import decide_call, decide_think
+from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall, Rejected
+from worker.core.records import Usage
+from worker.store.applies import Spent, StepRecord, apply_call, apply_think
+
+SPENT = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.5, billed=True)
+
+
+def act(world: World, bell: Bell, calls: int = 1) -> list[Bell]:
+    """The model asks for tools; returns their doorbells."""
+    work = world.think(bell)
+    wanted = tuple(NewCall("calculator", {"expression": f"{n}+1"}, "tools.local") for n in range(calls))
+    record = StepRecord("actions", "Action: calculator", "Action: calculator", "I add.", "stop", "practice")
+    applied = apply_think(
+        world.store, work.lease, decide_think(work.hot, Acted(wanted, "I add."), Limits()), SPENT, record
+    )
+    assert applied is not None
+    return list(applied.bells)
+
+
+def observe(world: World, bell: Bell, text: str = "2") -> list[Bell]:
+    """A tool call ends; returns the doorbells of what follows."""
+    lease = world.call(bell).lease
+    applied = apply_call(world.store, lease, lambda h, v: decide_call(h, v, CallEnded(text)), Spent("ok"))
+    assert applied is not None
+    return list(applied.bells)
+
+
+def answer(world: World, bell: Bell, text: str) -> None:
+    """The model answers; the run ends."""
+    work = world.think(bell)
+    record = StepRecord("answer", f"Answer: {text}", f"Answer: {text}", "I know.", "stop", "practice", answer=text)
+    applied = apply_think(world.store, work.lease, decide_think(work.hot, Answered(text), Limits()), SPENT, record)
+    assert applied is not None and applied.ended
+
+
+def fail(world: World, bell: Bell, code: str = "model_rejected") -> None:
+    """The provider refuses; the run fails with that code."""
+    work = world.think(bell)
+    decision = decide_think(work.hot, Rejected(code, "The provider refused the request."), Limits())
+    applied = apply_think(world.store, work.lease, decision, Spent("error", error="refused", billed=True))
+    assert applied is not None and applied.ended
+
+
+def admit_bells(world: World) -> dict[str, Bell]:
+    """Admits what there is room for; the doorbells by run."""
+    return {bell.run_id: bell for bell in world.admit().bells}
