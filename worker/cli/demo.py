@@ -92,7 +92,7 @@ def _answered(client: Client, questions: list[JsonObject], *, quiet: bool) -> li
 def _show(records: list[JsonObject], took_s: float) -> None:
     click.echo()
     columns = ("question", "answer", "steps", "tokens", "seconds", "checked")
-    print_table(columns, [_row(record) for record in records])
+    print_table(columns, [_row(record) for record in records], drawn=True)
     answered = sum(record["status"] == "succeeded" for record in records)
     checked = [record for record in records if record["expected"] is not None]
     right = sum(record["right"] for record in checked)

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable
 
 import click
 
 from worker.cli.events import Event
-from worker.cli.output import duration, money, tokens
+from worker.cli.output import money, tokens
 from worker.core.records import JsonObject
 
 LABEL_WIDTH = len("Observation: ")
-Say = Callable[[str, str, str], None]
+PATIENCE_S = 2.0
+"""A wait shorter than this is the usual course of things and not told."""
+NUMBERS = re.compile(r"\d+")
 
 
 class Narrator:
-    """Prints events in the order in which they come. `result` is the run's record once it has ended."""
+    """Prints events in the order in which they come."""
 
-    def __init__(self) -> None:
-        self.result: JsonObject | None = None
-        self.waiting: str | None = None
-        self._shown: str | None = None
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._waits_for = ""
+        self._since = 0.0
+        self._told = False
 
     def tell(self, event: Event) -> None:
         """Prints what is new in an event; unknown kinds are passed over, as later versions may have more."""
@@ -30,10 +35,14 @@ class Narrator:
             handler(event.data)
 
     def _status(self, data: JsonObject) -> None:
-        self.waiting = data.get("waiting")
-        if self.waiting and self.waiting != self._shown:
-            say("Waiting", self.waiting, "yellow")
-        self._shown = self.waiting
+        """Tells a reason to wait once, when it has held for a while; the numbers in it change all the time."""
+        waiting = data.get("waiting") or ""
+        reason = NUMBERS.sub("", waiting)
+        if reason != self._waits_for:
+            self._waits_for, self._since, self._told = reason, self._clock(), False
+        if waiting and not self._told and self._clock() - self._since >= PATIENCE_S:
+            self._told = True
+            say("Waiting", waiting, "yellow")
 
     def _step(self, data: JsonObject) -> None:
         click.secho(f"Step {data['step']}", dim=True)
@@ -53,7 +62,6 @@ class Narrator:
         say("Failed", f"{what}, attempt {data['attempt']}: {data.get('error') or data['outcome']}", "red")
 
     def _end(self, data: JsonObject) -> None:
-        self.result = data
         tell_result(data)
 
 
@@ -94,6 +102,3 @@ def say(label: str, text: str, colour: str) -> None:
 def written(args: object) -> str:
     """Arguments as the model wrote them."""
     return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
-
-
-__all__ = ["Narrator", "duration", "ended_because", "say", "tell_result", "took", "written"]

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 PRACTICE_NOTE = "practice mode: the practice model answers, not a real one; STEPMILL_MODEL names a model of yours"
-WIDE = 10_000
+WIDE, DRAWN_WIDTH = 10_000, 150
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -29,23 +29,23 @@ def watched() -> bool:
     return sys.stdout.isatty()
 
 
-def console(*, err: bool = False) -> Console:
-    """A console that never cuts a line where it writes to a pipe."""
+def console(*, err: bool = False, piped_width: int = WIDE) -> Console:
+    """A console that cuts no line where it writes to a pipe, unless a width is given."""
     stream = sys.stderr if err else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else WIDE, soft_wrap=False)
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else piped_width)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
-    """A table on a terminal; tab-separated lines with a header where the output is piped."""
-    if not watched():
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, drawn: bool = False) -> None:
+    """A table on a terminal, or where it is to be `drawn`; else tab-separated lines with a header."""
+    if not (drawn or watched()):
         click.echo("\t".join(columns))
         for row in rows:
             click.echo("\t".join(_flat(cell) for cell in row))
         return
-    table = Table(*columns, box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    table = Table(*columns, box=box.SIMPLE_HEAD)
     for row in rows:
         table.add_row(*(escape(_text(cell)) for cell in row))
-    console().print(table)
+    console(piped_width=DRAWN_WIDTH).print(table)
 
 
 def note_practice(simulated: bool) -> None:
