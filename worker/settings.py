@@ -48,6 +48,8 @@ class Settings(BaseSettings):
     """Consecutive successful ticks without a new beat until an owner is void."""
     resend_after_s: float = Field(5.0, gt=0)
     """A doorbell that nobody answered is rung again no sooner, and only on evidence that it was lost."""
+    park_after_s: float = Field(15.0, gt=0)
+    """A run whose tool group has no worker for this long gives its slot to others."""
     drain_grace_s: float = Field(8.0, ge=0)
     """After SIGTERM, work in flight may go on this long before it is handed back."""
     max_stuck_threads: int = Field(4, ge=1)

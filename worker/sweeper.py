@@ -13,7 +13,7 @@ from worker.core.bells import Bell
 from worker.core.states import Outcome
 from worker.faults import reach
 from worker.runtime import Runtime
-from worker.store import sweeps, takeover
+from worker.store import parking, sweeps, takeover
 from worker.store.control import Stopped, cancel_chunk, unfinished_cancels
 from worker.store.endpoints import reopen_due
 from worker.store.liveness import Pulse, beats, void
@@ -62,6 +62,9 @@ class Sweeper:
         except (SQLAlchemyError, RedisError) as error:
             self._pulse.missed()
             log.warning("This sweep ended early, the next one starts anew: %s", type(error).__name__)
+        except Exception:  # a bug of ours must not end the thread on which every takeover rests
+            self._pulse.missed()
+            log.exception("This sweep failed, the next one starts anew")
         self._rt.poke_admitter()
 
     def void_the_dead(self) -> list[str]:
@@ -94,8 +97,11 @@ class Sweeper:
         return ended
 
     def park_and_reopen(self) -> int:
-        """Paused runs give up their slots, and those no longer paused line up for one; due endpoints open."""
-        return sweeps.park_paused(self._rt.store) + reopen_due(self._rt.store)
+        """Runs that cannot move give up their slots, and those that can again line up for one; due endpoints open."""
+        store, served = self._rt.store, parking.served_queues(self._rt.store)
+        moved = sweeps.park_paused(store) + reopen_due(store)
+        moved += parking.park_unserved(store, served, self._rt.settings.park_after_s)
+        return moved + parking.free_served(store, served)
 
     def ring_again(self) -> list[Bell]:
         """Rings again for work whose doorbell was lost, on evidence only."""

@@ -19,6 +19,7 @@ from worker.core.moves import (
     Limits,
     ModelFailed,
     Move,
+    Overflowed,
     Rejected,
     ThinkEvent,
     Unreadable,
@@ -26,6 +27,7 @@ from worker.core.moves import (
 from worker.core.states import CallState, Outcome, Phase, RunState
 
 DEATHS_UNTIL_QUARANTINE = 2
+MAX_FOLDS = 3
 
 _FRESH: Mapping[str, Any] = {"attempt": 1, "failures": 0, "deaths": 0, "quarantined": False, "wait_reason": None}
 
@@ -53,6 +55,8 @@ def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
             return _unreadable(hot, words, limits)
         case Rejected(code, message):
             return End(RunState.FAILED, code, message, partial=hot.last_words)
+        case Overflowed(message):
+            return _overflowed(hot, message)
         case ModelFailed():
             return _model_failed(hot, event, limits)
         case GivenBack():
@@ -84,6 +88,13 @@ def _unreadable(hot: Hot, words: str, limits: Limits) -> Move | End:
         return End(RunState.FAILED, final, message, partial=words or hot.last_words)
     changes = {**_FRESH, "malformed": streak, "last_words": words or hot.last_words}
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
+
+
+def _overflowed(hot: Hot, message: str) -> Move | End:
+    if hot.folds >= MAX_FOLDS or hot.step == 1:
+        return End(RunState.FAILED, "context_overflow", message, partial=hot.last_words)
+    changes = {"phase": Phase.THINK, "attempt": hot.attempt + 1, "folds": hot.folds + 1, "wait_reason": message}
+    return Move(changes)
 
 
 def _model_failed(hot: Hot, event: ModelFailed, limits: Limits) -> Move | End:

@@ -32,6 +32,8 @@ class Hot:
     malformed: int = 0
     final_reason: str | None = None
     last_words: str | None = None
+    folds: int = 0
+    """How often the history was shortened because it did not fit the model's context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,13 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Overflowed:
+    """The conversation did not fit the model's context: it is folded and tried again, as often as that helps."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class GivenBack:
     """An attempt that ended without result: handed back at shutdown, put off, or its owner died."""
 
@@ -128,7 +137,7 @@ class CallRetried:
     retry_in_s: float
 
 
-ThinkEvent = Acted | Answered | Unreadable | ModelFailed | Rejected | GivenBack
+ThinkEvent = Acted | Answered | Unreadable | ModelFailed | Rejected | Overflowed | GivenBack
 CallEvent = CallEnded | CallRetried | GivenBack
 
 

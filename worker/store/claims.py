@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, exists, insert, null, or_, select, update
+from sqlalchemy import Connection, Table, bindparam, case, exists, insert, null, or_, select, update
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.moves import CallView, Hot
@@ -21,7 +21,7 @@ EARLY_S = 0.05
 
 HOT_COLUMNS = (
     active.c.phase, active.c.step, active.c.attempt, active.c.failures, active.c.deaths, active.c.quarantined,
-    active.c.pending, active.c.malformed, active.c.final_reason, active.c.last_words,
+    active.c.pending, active.c.malformed, active.c.folds, active.c.final_reason, active.c.last_words,
 )  # fmt: skip
 
 
@@ -151,6 +151,15 @@ def _claim_values(lease: Lease) -> dict[str, Any]:
 _IN_TIME = or_(active.c.deadline_at.is_(None), active.c.deadline_at > NOW)
 _BATCH_OPEN = batches.c.state == BatchState.OPEN.value
 
+
+def _first_rung(table: Table) -> ColumnElement[float | None]:
+    """When a doorbell rang, as evidence of how far its queue is worked off; null for one that was rung again.
+
+    It cannot be told which of two was answered: to assume the later one would prove a whole backlog lost.
+    """
+    return case((table.c.sent_at - table.c.due_at > 0.25, null()), else_=table.c.sent_at)
+
+
 _CLAIM_THINK = (
     update(active)
     .where(
@@ -170,7 +179,7 @@ _CLAIM_THINK = (
         worker_id=bindparam("worker"),
         lease_until=NOW + active.c.call_limit_s + bindparam("lease_s"),
         # What ran in quarantine says nothing of how far the usual queue has been worked off.
-        claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=active.c.sent_at),
+        claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=_first_rung(active)),
         wait_reason=null(),
     )
     .returning(
@@ -206,7 +215,7 @@ _CLAIM_CALL = (
         token=bindparam("new_token"),
         worker_id=bindparam("worker"),
         lease_until=NOW + bindparam("lease_s"),
-        claimed_sent_at=tool_calls.c.sent_at,
+        claimed_sent_at=_first_rung(tool_calls),
         wait_reason=null(),
     )
     .returning(

@@ -22,10 +22,14 @@ HARD_LIMIT_MARGIN_S = 5.0
 def register(app: Celery) -> None:
     """Gives the application its tasks."""
 
-    @app.task(name=THINK_TASK, base=DoorbellTask, bind=True, shared=False)
+    # In a pool of processes (quarantine), the death of a model call's process is told at once too.
+    @app.task(name=THINK_TASK, base=DoorbellTask, bind=True, shared=False, Request=WatchedRequest)
     def think_task(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+        rt = runtime(app)
+        if rt.draining.is_set():
+            raise self.hand_on(rt, (run_id, step, call, attempt))
         try:
-            return think(runtime(app), run_id, step, attempt)
+            return think(rt, run_id, step, attempt)
         except Discarded:
             raise self.discard() from None
 
@@ -35,8 +39,11 @@ def register(app: Celery) -> None:
 
 def _register_tool(app: Celery, tool: Tool) -> None:
     def run(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+        rt = runtime(app)
+        if rt.draining.is_set():
+            raise self.hand_on(rt, (run_id, step, call, attempt))
         try:
-            return call_tool(runtime(app), tool, run_id, step, call, attempt)
+            return call_tool(rt, tool, run_id, step, call, attempt)
         except Discarded:
             raise self.discard() from None
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from celery import Celery, Task
 from celery.exceptions import Ignore
 
 from worker.core.bells import Bell
+from worker.dispatch import THINK_TASK
 from worker.runtime import Runtime, build_runtime
 from worker.settings import settings
 from worker.store.applies import Applied
@@ -33,6 +37,12 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
         self.send_event("task-rejected", retry=False, requeue=False)
         return Ignore()
 
+    def hand_on(self, rt: Runtime, ids: Sequence[Any]) -> Ignore:
+        """A draining worker, which may claim no more, passes what it had fetched on to others."""
+        tool = "" if self.name == THINK_TASK else self.name.removeprefix("tools.")
+        rt.dispatcher.send([Bell(*ids, self.request.delivery_info["routing_key"], tool)])
+        return self.discard()
+
 
 _runtimes: dict[str, Runtime] = {}
 
@@ -55,8 +65,3 @@ def follow_up(rt: Runtime, applied: Applied) -> None:
         rt.dispatcher.send(applied.bells)
     if applied.ended:
         rt.poke_admitter()
-
-
-def hand_on(rt: Runtime, bell: Bell) -> None:
-    """A draining worker passes a doorbell on to others unanswered."""
-    rt.dispatcher.send([bell])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.base import BadArguments, Tool
+from worker.core.folding import fold
 from worker.core.loops import looping
 from worker.core.machine import FINAL_REASONS, last_step
 from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable
@@ -39,7 +40,7 @@ def prompt(body: JsonObject, tools: Sequence[Tool], past: History, hot: Hot, lim
     final = last_step(hot, limits)
     notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
     examples = [example_of(given) for given in body.get("examples", [])]
-    asked = messages(spoken, tools, body["instructions"], examples, past.question, past.turns, notice)
+    asked = messages(spoken, tools, body["instructions"], examples, past.question, fold(past.turns, hot.folds), notice)
     return Prompt(asked, spoken.stop, spoken.request(tools))
 
 

@@ -10,9 +10,18 @@ from dataclasses import dataclass
 from sqlalchemy.exc import SQLAlchemyError
 
 from worker.agents import endpoint_of
-from worker.core.errors import CallEnded, OperatorError, RunError, Stopped, StopReason, TransientError, UserError
+from worker.core.errors import (
+    CallEnded,
+    ContextOverflow,
+    OperatorError,
+    RunError,
+    Stopped,
+    StopReason,
+    TransientError,
+    UserError,
+)
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits, ModelFailed, Rejected, ThinkEvent
+from worker.core.moves import GivenBack, Limits, ModelFailed, Overflowed, Rejected, ThinkEvent
 from worker.core.records import JsonObject
 from worker.core.retry import delay_s, may_retry
 from worker.core.states import Outcome
@@ -150,6 +159,8 @@ def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: Call
             return Thought(GivenBack(Outcome.DEFERRED, reason=ended.message, park=park), spent)
         case TransientError():
             return Thought(_transient(rt, work, endpoint, ended), spent)
+        case ContextOverflow():
+            return Thought(Overflowed(ended.message), spent)
         case RunError():
             return Thought(Rejected(ended.code, ended.message), spent)
     return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)

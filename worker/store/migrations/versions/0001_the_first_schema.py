@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("event", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("malformed", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("last_words", sa.Text(), nullable=True),
+        sa.Column("folds", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("final_reason", sa.Text(), nullable=True),
         sa.Column("paused", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("parked", sa.Text(), nullable=True),

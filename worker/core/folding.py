@@ -1,0 +1,33 @@
+"""Shortening a history that does not fit: older observations first, the question and the last step never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worker.core.records import Observed, Turn
+
+KEPT_CHARS = (2_000, 400, 80)
+"""What is left of an observation at the first, second and third folding."""
+
+
+def fold(turns: Sequence[Turn], times: int) -> tuple[Turn, ...]:
+    """The turns with the observations of all but the last one cut; from the third time on also the last one's."""
+    if times <= 0:
+        return tuple(turns)
+    most = KEPT_CHARS[min(times, len(KEPT_CHARS)) - 1]
+    untouched = 0 if times >= len(KEPT_CHARS) else 1
+    edge = len(turns) - untouched
+    return (*(_fold(turn, most) for turn in turns[:edge]), *turns[edge:])
+
+
+def _fold(turn: Turn, most: int) -> Turn:
+    return replace(turn, calls=tuple(_cut(call, most) for call in turn.calls))
+
+
+def _cut(call: Observed, most: int) -> Observed:
+    left_out = len(call.observation) - most
+    if left_out <= 0:
+        return call
+    notice = f" … [{left_out} characters were left out here to make room]"
+    return replace(call, observation=call.observation[:most] + notice)

@@ -1,0 +1,70 @@
+"""Runs whose tool group has no worker give their slots to others, until one comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import and_, case, func, select, update
+
+from worker.core.states import CallState, Phase, WorkerState
+from worker.store.session import NOW, Store
+from worker.store.tables import active, tool_calls, workers
+
+AT_ONCE = 500
+
+
+def parked_for_group(queue: str) -> str:
+    """The `parked` mark of runs that wait for a worker of a tool group."""
+    return f"group:{queue}"
+
+
+def served_queues(store: Store) -> set[str]:
+    """The queues that some live worker consumes."""
+    with store.read() as tx:
+        live = tx.execute(select(workers.c.queues).where(workers.c.state == WorkerState.UP.value)).scalars()
+        return {queue for queues in live for queue in queues or []}
+
+
+def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
+    """Parks runs all of whose open calls have waited `after_s` for groups that nobody serves. Returns how many."""
+    running, served_one = tool_calls.c.state == CallState.RUNNING.value, tool_calls.c.queue.in_(list(served))
+    useful = case((running, 1), (served_one, 1), else_=0)
+    stranded = (
+        select(active.c.run_id, func.min(tool_calls.c.queue).label("queue"))
+        .join(tool_calls, and_(tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step))
+        .where(active.c.phase == Phase.ACT.value, active.c.parked.is_(None))
+        .where(tool_calls.c.state != CallState.DONE.value)
+        .group_by(active.c.run_id)
+        .having(func.sum(useful) == 0, func.max(tool_calls.c.due_at) < NOW - after_s)
+        .order_by(active.c.run_id)
+        .limit(AT_ONCE)
+    )
+    with store.read() as tx:
+        rows = tx.execute(stranded).all()
+    by_queue: dict[str, list[str]] = {}
+    for row in rows:
+        by_queue.setdefault(row.queue, []).append(row.run_id)
+    return sum(_park(store, queue, ids) for queue, ids in by_queue.items())
+
+
+def _park(store: Store, queue: str, run_ids: list[str]) -> int:
+    reason = f"No worker serves {queue}; start one with `stepmill worker --queues {queue}`"
+    still = (active.c.phase == Phase.ACT.value, active.c.parked.is_(None), active.c.run_id.in_(run_ids))
+    chosen = select(active.c.run_id).where(*still).order_by(active.c.run_id).with_for_update(skip_locked=True)
+    values = {"parked": parked_for_group(queue), "parked_at": NOW, "wait_reason": reason}
+    with store.write() as tx:
+        ids = list(tx.execute(chosen).scalars())
+        if ids:
+            tx.execute(update(active).where(active.c.run_id.in_(ids)).values(**values))
+        return len(ids)
+
+
+def free_served(store: Store, served: Iterable[str]) -> int:
+    """Runs whose group has a worker again line up for a slot: at most as many as there are slots start at once."""
+    marks = [parked_for_group(queue) for queue in served]
+    with store.write() as tx:
+        chosen = select(active.c.run_id).where(active.c.parked.in_(marks)).order_by(active.c.run_id)
+        ids = list(tx.execute(chosen.with_for_update(skip_locked=True)).scalars())
+        if ids:
+            tx.execute(update(active).where(active.c.run_id.in_(ids)).values(parked="ready"))
+        return len(ids)
