@@ -48,9 +48,15 @@ class Held(Generic[T]):
     def __init__(self, store: Store, work: Callable[[], T], before: str = COMMIT) -> None:
         self._engine, self._before = store.engine, before
         self._reached, self._go = threading.Event(), threading.Event()
+        self._held_thread: threading.Thread | None = None
         event.listen(self._engine, "before_cursor_execute", self._statement)
         event.listen(self._engine, "commit", self._commit)
-        self._work = InThread(work)
+
+        def begin() -> T:
+            self._held_thread = threading.current_thread()
+            return work()
+
+        self._work = InThread(begin)
         wait_until(f"the first transaction is about to send {before!r}", self._arrived)
 
     def _arrived(self) -> bool:
@@ -65,7 +71,7 @@ class Held(Generic[T]):
             self._wait()
 
     def _wait(self) -> None:
-        if threading.current_thread() is self._work.thread and not self._reached.is_set():
+        if threading.current_thread() is self._held_thread and not self._reached.is_set():
             self._reached.set()
             assert self._go.wait(PATIENCE_S), "nobody let the held transaction go"
 

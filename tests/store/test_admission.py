@@ -1,0 +1,95 @@
+"""Slots, watermarks, charges and counters: what the admitter adds up."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select
+
+from tests.store.conftest import World
+from worker.core.states import Klass
+from worker.store.admission import Capacity, admit
+from worker.store.control import cancel_run
+from worker.store.tables import active, attempts, batches, owners
+
+
+def test_runs_cancelled_in_the_queue_are_stepped_over_and_charged_to_nobody(world: World) -> None:
+    batch_id, ids = world.submit(10, klass=Klass.BATCH)
+    for run_id in ids[:7]:
+        assert cancel_run(world.store, run_id) is not None
+        assert cancel_run(world.store, run_id) is None
+    first = world.admit(hot_set=8)
+    assert [b.run_id for b in first.bells] == ids[7:]
+    assert world.batch(batch_id).watermark == 10
+    with world.store.read() as tx:
+        charged = tx.execute(select(func.sum(active.c.charged))).scalar()
+        owner = tx.execute(select(owners.c.vtime)).scalar()
+        assert charged == tx.execute(select(batches.c.vtime)).scalar() == owner == 9.0
+    for bell in first.bells:
+        world.answer(bell)
+    world.admit()
+    batch = world.batch(batch_id)
+    assert (batch.state, batch.succeeded, batch.cancelled, batch.steps_per_run) == ("done", 3, 7, 1.0)
+
+
+def test_the_counters_of_a_batch_are_the_sums_over_its_runs(world: World) -> None:
+    batch_id, ids = world.submit(8)
+    bells = world.admit().bells
+    for bell in bells[:3]:
+        world.answer(bell)
+    cancel_run(world.store, bells[3].run_id)
+    observed = world.observe(world.call(world.act(bells[4])[0]).lease)
+    assert observed is not None
+    world.answer(observed.bells[0])
+    assert world.admit().settled == 5
+    batch, mine = world.batch(batch_id), [world.run(run_id) for run_id in ids]
+    for name in ("steps", "prompt_tokens", "completion_tokens", "cost_usd", "attempts", "unpriced", "wasted_tokens"):
+        assert getattr(batch, name) == sum(getattr(r, name) for r in mine), name
+    assert (batch.succeeded, batch.cancelled, batch.failed, batch.state) == (4, 1, 0, "open")
+    with world.store.read() as tx:
+        assert tx.execute(select(attempts).where(attempts.c.ended_at.is_(None))).all() == []
+
+
+def test_a_newcomer_gets_the_slots_that_come_free_until_it_has_its_share(world: World) -> None:
+    first, _ = world.submit(100)
+    held = list(world.admit(hot_set=10).bells)
+    second, _ = world.submit(100)
+    for _ in range(5):
+        world.answer(held.pop(0))
+        (bell,) = world.admit(hot_set=10).bells
+        assert world.run(bell.run_id).batch_id == second
+    batches_of = [world.run(b.run_id).batch_id for b in held]
+    assert batches_of == [first] * 5
+
+
+def test_a_hundred_batches_of_one_owner_do_not_outweigh_one_of_another(world: World) -> None:
+    for _ in range(30):
+        world.submit(4, owner="busy")
+    world.submit(40, owner="quiet")
+    admitted = [world.run(b.run_id).owner_id for b in world.admit(hot_set=20).bells]
+    assert admitted.count("quiet") == admitted.count("busy") == 10
+
+
+def test_interactive_runs_have_slots_of_their_own_behind_any_backlog(world: World) -> None:
+    world.submit(50)
+    slots = Capacity(hot_set=4, reserve=2)
+    assert len(admit(world.store, slots).bells) == 4
+    interactive, _ = world.submit(5, klass=Klass.INTERACTIVE)
+    bells = admit(world.store, slots).bells
+    assert [(world.run(b.run_id).batch_id, b.queue) for b in bells] == [(interactive, "think.interactive")] * 2
+
+
+def test_an_endless_stream_of_interactive_runs_leaves_a_slot_in_four_to_the_others(world: World) -> None:
+    slow, _ = world.submit(50)
+    world.submit(50, klass=Klass.INTERACTIVE)
+    slots, admitted = Capacity(hot_set=1, reserve=0), []
+    for _ in range(12):
+        (bell,) = admit(world.store, slots).bells
+        admitted.append(world.run(bell.run_id).batch_id)
+        world.answer(bell)
+    assert admitted.count(slow) == 3
+
+
+def test_a_batch_that_is_not_sealed_yet_admits_nothing(world: World) -> None:
+    batch_id, _ = world.submit(2)
+    with world.store.write() as tx:
+        tx.execute(batches.update().where(batches.c.id == batch_id).values(sealed=False))
+    assert world.admit().bells == ()

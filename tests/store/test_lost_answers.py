@@ -1,0 +1,121 @@
+"""A commit whose answer was lost: every guarded write can be sent again, lands once, and can be read back."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+
+from tests.store.conftest import RECORD, SPENT, World
+from tests.store.racing import answer_lost
+from worker.core.machine import decide_think
+from worker.core.moves import Acted, Answered, Limits, NewCall
+from worker.core.records import Usage
+from worker.core.states import Outcome
+from worker.store.admission import admit
+from worker.store.applies import Spent, apply_think, landed, note_waste
+from worker.store.claims import claim_call, claim_think, reclaimed, start_call, started
+from worker.store.tables import active, endings, steps, tool_calls
+from worker.store.takeover import Held, release
+
+
+def test_a_claim_is_not_made_twice_and_is_found_again(world: World) -> None:
+    _, bell = world.start()
+    lease = world.lease(bell)
+    assert not reclaimed(world.store, lease)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        claim_think(world.store, lease)
+    assert claim_think(world.store, lease) is None
+    assert reclaimed(world.store, lease)
+
+
+def test_a_claimed_tool_call_is_found_again_and_its_start_is_known_by_the_one_that_made_it(world: World) -> None:
+    _, bell = world.start()
+    (tool_bell,) = world.act(bell)
+    lease = world.lease(tool_bell)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        claim_call(world.store, lease)
+    assert claim_call(world.store, lease) is None and reclaimed(world.store, lease)
+    assert not started(world.store, lease)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        start_call(world.store, lease)
+    assert not start_call(world.store, lease), "a call is started once"
+    assert started(world.store, lease) and not started(world.store, world.lease(tool_bell))
+
+
+def test_a_model_calls_apply_lands_once_and_is_read_back(world: World) -> None:
+    run_id, bell = world.start()
+    work = world.think(bell)
+    decision = decide_think(work.hot, Acted((NewCall("calculator", {}, "tools.local"),), "I add."), Limits())
+    assert not landed(world.store, work.lease)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        apply_think(world.store, work.lease, decision, SPENT, RECORD)
+    assert apply_think(world.store, work.lease, decision, SPENT, RECORD) is None
+    assert landed(world.store, work.lease)
+    with world.store.read() as tx:
+        assert len(tx.execute(select(tool_calls)).all()) == len(tx.execute(select(steps)).all()) == 1
+    assert (world.hot(run_id).prompt_tokens, world.hot(run_id).pending) == (100, 1)
+
+
+def test_a_runs_end_lands_once_and_is_read_back(world: World) -> None:
+    run_id, bell = world.start()
+    work = world.think(bell)
+    decision = decide_think(work.hot, Answered("Four."), Limits())
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        apply_think(world.store, work.lease, decision, SPENT, RECORD)
+    assert apply_think(world.store, work.lease, decision, SPENT, RECORD) is None
+    assert landed(world.store, work.lease)
+    assert world.run(run_id).cost_usd == 0.5
+    with world.store.read() as tx:
+        assert len(tx.execute(select(endings)).all()) == 1
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_tool_calls_apply_lands_once_also_while_others_of_the_step_are_out(world: World, calls: int) -> None:
+    run_id, bell = world.start()
+    work = world.call(world.act(bell, calls)[0])
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        world.observe(work.lease)
+    assert world.observe(work.lease) is None
+    assert landed(world.store, work.lease)
+    assert world.hot(run_id).pending == calls - 1, "counted once"
+
+
+def test_an_admission_whose_answer_was_lost_admits_nobody_twice(world: World) -> None:
+    world.submit(3)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        admit(world.store, world.capacity)
+    assert world.admit().bells == ()
+    with world.store.read() as tx:
+        assert len(tx.execute(select(active)).all()) == 3, "their doorbells are rung by the sweeper"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.TIMEOUT, Outcome.HANDED_BACK])
+def test_what_others_ended_has_not_landed(world: World, outcome: Outcome) -> None:
+    _, bell = world.start()
+    work = world.think(bell)
+    assert release(world.store, Held(work.lease, outcome=outcome), {}, "gone") is not None
+    assert not landed(world.store, work.lease)
+
+
+def test_waste_is_counted_once_however_often_it_is_noted(world: World) -> None:
+    run_id, bell = world.start()
+    work = world.think(bell)
+    release(world.store, Held(work.lease), {}, "its worker died")
+    spent = Spent(Outcome.FENCED, usage=Usage(100, 0, 20), cost_usd=0.5, wasted=True, billed=True)
+    with answer_lost(world.store), pytest.raises(OperationalError):
+        note_waste(world.store, work.lease, spent)
+    note_waste(world.store, work.lease, spent)
+    hot = world.hot(run_id)
+    assert (hot.wasted_tokens, hot.wasted_cost_usd, hot.prompt_tokens) == (120, 0.5, 0)
+    row = world.attempt(work.lease)
+    assert (row.outcome, row.wasted, row.prompt_tokens) == ("fenced", True, 100)
+
+
+def test_waste_of_a_run_that_has_ended_is_counted_on_the_ended_run(world: World) -> None:
+    run_id, bell = world.start()
+    work = world.think(bell)
+    (again,) = release(world.store, Held(work.lease), {}, "its worker died").bells  # type: ignore[union-attr]
+    world.answer(again)
+    note_waste(world.store, work.lease, Spent(Outcome.FENCED, usage=Usage(7, 0, 3), wasted=True, billed=True))
+    assert world.run(run_id).wasted_tokens == 10
