@@ -1,4 +1,5 @@
 """Inputs of react_json: JSON as models write it, programs, and what must not be mended."""
+# ruff: noqa: E501  (a table reads best with one sample to a line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Replies in react_json as models write them, and how each should be read."""
+# ruff: noqa: E501  (a table reads best with one sample to a line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Replies that go on too long, think aloud, or answer: what counts and what is dropped (react_json)."""
+# ruff: noqa: E501  (a table reads best with one sample to a line)
 
 from __future__ import annotations
 

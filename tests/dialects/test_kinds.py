@@ -7,7 +7,9 @@ import pytest
 from tests.dialects import (
     kinds_brackets,
     kinds_call,
+    kinds_json,
     kinds_json_input,
+    kinds_native,
     kinds_react_json,
     kinds_react_text,
     kinds_turns,
@@ -21,6 +23,8 @@ MODULES = (
     ("react_text", kinds_react_text),
     ("react_brackets", kinds_brackets),
     ("react_call", kinds_call),
+    ("json", kinds_json),
+    ("native", kinds_native),
 )
 KINDS = [(dialect, *kind) for dialect, module in MODULES for kind in module.KINDS]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _QUOTED = re.compile(
-    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|(?<![^\W_])'(?:\\.|[^'\\\n])*'(?![^\W_])|[\[\]]",
+    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"?|(?<![^\W_])'(?:\\.|[^'\\\n])*'?|[\[\]]",
     re.S,
 )
 _BRACKET = re.compile(r"[\[\]]")
@@ -36,12 +36,19 @@ def _balanced(text: str, start: int, width: int, tokens: re.Pattern[str]) -> int
     for token in tokens.finditer(text, start):
         if token.group() == "[":
             depth += 1
-        elif token.group() == "]":
+        elif token.group() != "]":
+            if not _closed(token.group()):
+                return None  # an apostrophe, or a quote that was forgotten: quotes tell nothing here
+        else:
             if depth:
                 depth -= 1
             elif text.startswith("]" * width, token.start()):
                 return token.start()
     return None
+
+
+def _closed(string: str) -> bool:
+    return len(string) > 1 and string[-1] == string[0]
 
 
 def _left_over(rest: str, width: int) -> bool:

@@ -9,6 +9,9 @@ _OPENING = re.compile(r"(?:(?<![^\n\r])[ \t]{0,12}|[:：]\*{0,2}[ \t]{0,4})(`{3,
 _BARE = re.compile(r"[ \t]*(`{3,12}|~{3,12})[ \t]*")
 _NESTED = re.compile(r"[ \t]*(?:`{3,12}|~{3,12})[A-Za-z][^\s`]{0,20}[ \t]*")
 _TRIPLE = re.compile(r"\\.|#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.S)
+_TRIPLES = ('"""', "'''")
+_MAX_FENCES = 60
+"""More fenced blocks than any reply has; the bound keeps a flood of marks cheap."""
 _CODE = frozenset({"python", "py", "python3"})
 
 
@@ -50,7 +53,7 @@ def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
     """Spans of the fenced blocks that begin at a line's start or behind a colon; an unclosed one runs to the end."""
     spans: list[tuple[int, int]] = []
     opening = _OPENING.search(text, start)
-    while opening is not None:
+    while opening is not None and len(spans) < _MAX_FENCES:
         fence = fence_at(text, opening.start(1))
         end = fence.end if fence else opening.end()
         spans.append((opening.start(1), end))
@@ -88,17 +91,18 @@ def _one_line(text: str, start: int, inner: int, marks: str) -> Fence:
 
 def _closing(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
     """Walks the lines of the body: a nested fence opens with a word, a bare one inside a string is data."""
-    strings = _triple_quoted(text, body_start) if language in _CODE or language == "" else []
+    strings = _Strings(text, body_start) if language in _CODE or language == "" else None
     position, depth = body_start, 0
     while position < len(text):
         line_end = _line_end(text, position)
         line = text[position:line_end].rstrip("\r")
-        if not _in_string(strings, position):
-            bare = _BARE.fullmatch(line)
+        bare = _BARE.fullmatch(line)
+        marked = bare is not None or _NESTED.fullmatch(line) is not None
+        if marked and not (strings is not None and strings.holds(position)):
             if bare and bare.group(1).startswith(marks) and depth == 0:
                 body_end = position - 1 if position > body_start else position
                 return Fence(start, line_end, body_start, max(body_start, body_end), language)
-            depth += -1 if bare and depth else 1 if _NESTED.fullmatch(line) else 0
+            depth += 1 if not bare else -1 if depth else 0
         position = line_end + 1
     return _closed_at_a_line_end(text, start, body_start, marks, language)
 
@@ -111,24 +115,31 @@ def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, la
     return Fence(start, len(text), body_start, len(text), language, closed=False)
 
 
-def _triple_quoted(text: str, start: int) -> list[tuple[int, int]]:
-    """Spans of Python's triple-quoted strings, closed ones only."""
-    spans: list[tuple[int, int]] = []
-    position = start
-    while (token := _TRIPLE.search(text, position)) is not None:
-        position = token.end()
-        if token.group() not in ('"""', "'''"):
-            continue
-        close = re.compile(r"\\.|" + token.group(), re.S)
-        end = close.search(text, position)
-        while end is not None and end.group().startswith("\\"):
-            end = close.search(text, end.end())
-        if end is None:
-            return spans
-        spans.append((token.start(), end.end()))
-        position = end.end()
-    return spans
+class _Strings:
+    """Walks the strings of a program once, to tell whether a place lies inside a triple-quoted one."""
 
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.at = start
+        self.inside_from = start
 
-def _in_string(spans: list[tuple[int, int]], position: int) -> bool:
-    return any(start < position < end for start, end in spans)
+    def holds(self, position: int) -> bool:
+        """Whether `position` lies inside a triple-quoted string that is closed; positions must not go back."""
+        while self.at <= position:
+            token = _TRIPLE.search(self.text, self.at)
+            if token is None:
+                self.at = len(self.text) + 1
+                return False
+            self.inside_from = self.at = token.end()
+            if token.group() in _TRIPLES:
+                self.at = self._close(token.group(), token.end())
+            else:
+                self.inside_from = len(self.text) + 1
+        return self.inside_from <= position < self.at
+
+    def _close(self, quotes: str, at: int) -> int:
+        """Where the string ends; its own beginning where nothing closes it, so that it hides nothing."""
+        end = self.text.find(quotes, at)
+        while end > 0 and self.text[end - 1] == "\\":
+            end = self.text.find(quotes, end + 1)
+        return at if end < 0 else end + len(quotes)

@@ -8,20 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.core.records import JsonObject
+from worker.dialects.labels import Kind, find_labels
 from worker.dialects.lenient import AtEnd, Read, read_value
 from worker.dialects.strings import Unreadable
 
 _BEGINS = re.compile(r"[{\[]")
+_TURNS = frozenset({Kind.OBSERVATION, Kind.WEAK_OBSERVATION, Kind.SPEAKER, Kind.QUESTION})
 _MAX_TRIES = 12
 _WRAPPERS = frozenset({"tool_call", "action", "response", "answer", "function_call", "output", "reply", "result"})
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object that counts, the prose before it, and where it ended."""
+    """An object that counts, the prose before it, and where it began and ended."""
 
     value: JsonObject
     before: str
+    begin: int
     end: int
 
 
@@ -38,13 +41,26 @@ def find_objects(text: str, counts: Callable[[JsonObject], bool], finished: bool
             at, tries = begin + 1, tries + 1
         else:
             before = text[:begin].strip().removesuffix("```json").rstrip("` \n") if not found else ""
-            found += [Found(value, before, read.end) for value in _objects(read.value, counts)]
+            found += [Found(value, before, begin, read.end) for value in _objects(read.value, counts)]
             at = max(read.end, begin + 1)
             tries += 0 if found else 1
         if len(found) > _MAX_TRIES:
             break
         begin = match.start() if (match := _BEGINS.search(text, at)) else None
     return found or "The reply holds no JSON object of either form."
+
+
+def real(text: str, found: list[Found]) -> list[Found]:
+    """Those before the first invented observation or turn; none where an observation comes first."""
+    limit = len(text)
+    for label in find_labels(text):
+        inside = any(item.begin <= label.start < item.end for item in found)
+        if inside or (label.start < found[0].begin and label.kind is not Kind.OBSERVATION):
+            continue
+        if label.kind in _TURNS:
+            limit = label.start
+            break
+    return [item for item in found if item.begin < limit]
 
 
 def _first_begin(text: str) -> int | None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
-from worker.dialects.json_finder import Found, find_objects
+from worker.dialects.json_finder import Found, find_objects, real
 from worker.dialects.names import find_tool, says_final
+from worker.dialects.page import claims_result
 from worker.dialects.reasoning import without_reasoning
 from worker.dialects.schema_text import list_tools
 from worker.dialects.text import TextDialect
@@ -77,7 +78,7 @@ class JsonObjects(TextDialect):
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         tidied = tidy(reply.text)
         found = find_objects(tidied.text, lambda value: _kind(value) is not None, reply.finish_reason == "stop")
-        outcome = _read(found, tools) if isinstance(found, list) else found
+        outcome = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
         if isinstance(outcome, str):
             reason = "The reply is empty." if not tidied.text else outcome
             return Malformed(f"{reason} {_FORM}", kept=tidied.text[:8000], dropped=tidied.dropped)
@@ -129,23 +130,39 @@ def _kind(value: JsonObject) -> str | None:
     return "answer" if len(only) == 1 and only[0] in ("answer", "final_answer") and not names_tool else None
 
 
-def _read(found: list[Found], tools: Sequence[ToolView]) -> tuple[Actions | Answer, Found] | str:
+def _read(text: str, found: list[Found], tools: Sequence[ToolView]) -> tuple[Actions | Answer, Found] | str:
     """The first object, if what follows does not contradict it; else why not."""
+    if not found:
+        return "Observations come from the tools. Never write one yourself."
     kinds = [_kind(item.value) for item in found]
     if kinds[0] == "result":
         return "Results come from the tools. Never write one yourself."
     if kinds[0] == "both":
         return "The object holds a tool call and an answer. Write one of them."
-    following = next((kind for kind in kinds[1:] if kind != kinds[0]), None)
-    if following is not None and following != "result":
-        return "The reply holds a tool call and an answer. Write one of them."
+    other = next((at for at, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None and kinds[other] != "result":
+        built_on = kinds[0] == "call" and claims_result(text[found[0].end : found[other].begin])
+        if not built_on:
+            return "The reply holds a tool call and an answer. Write one of them."
     if kinds[0] == "answer":
         texts = [_content(item.value) for item, kind in zip(found, kinds, strict=True) if kind == "answer"]
         if "result" not in kinds and any(text != texts[0] for text in texts):
             return "The reply holds two different answers. Write one."
         return (Answer(texts[0], _thought(found[0].value), ""), found[0]) if texts[0] else "The answer is empty."
+    name = _first(found[0].value, _NAMES)
+    if isinstance(name, str) and says_final(name, tools):
+        return _final(found[0])
     call = _call(found[0].value, tools)
     return call if isinstance(call, str) else (Actions((call,), _thought(found[0].value), ""), found[0])
+
+
+def _final(found: Found) -> tuple[Answer, Found] | str:
+    """An answer dressed as a tool call of the name Final Answer."""
+    given = _first(found.value, _ARGS)
+    text = _content(given) if isinstance(given, dict) else given
+    if not isinstance(text, str) or not text.strip():
+        return "The answer is empty."
+    return Answer(text.strip(), _thought(found.value), ""), found
 
 
 def _call(value: JsonObject, tools: Sequence[ToolView]) -> ToolRequest | str:
@@ -154,8 +171,6 @@ def _call(value: JsonObject, tools: Sequence[ToolView]) -> ToolRequest | str:
         return _call(name, tools)
     if not isinstance(name, str) or not name.strip():
         return "The name of the tool is missing."
-    if says_final(name, tools):
-        return "To answer, use the type answer."
     named = find_tool(name, tools)
     if named is None:
         return "tool_name must hold the name of one tool."

@@ -94,10 +94,10 @@ def said(page: Page, label: Label) -> Outcome:
 
 def _labelled_again(page: Page, label: Label) -> Label | None:
     """A second answer label at once behind the first (`Answer:` / `Final Answer: …`)."""
-    following = page.labels.after(label.end)
-    if following and following[0].kind is Kind.ANSWER and not page.text[label.end : following[0].start].strip():
-        return following[0]
-    return None
+    following = next(page.labels.after(label.end), None)
+    if following is None or following.kind is not Kind.ANSWER or page.text[label.end : following.start].strip():
+        return None
+    return following
 
 
 def _contradiction(page: Page, turn: Label, text: str) -> str | None:

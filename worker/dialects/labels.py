@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
@@ -64,11 +66,16 @@ def _alternatives() -> str:
     return "|".join(groups)
 
 
+def _first_letters() -> str:
+    """The letters that a label may begin with: looking at one letter first keeps long replies cheap."""
+    return "".join(sorted({words[0] for spellings in _WORDS.values() for words in spellings}))
+
+
 _LABEL = re.compile(
     r"(?<![^\n\r])"
     rf"(?P<indent>[ \t\u00a0\u3000{INVISIBLE}]{{0,40}})"
     rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|\d{{1,2}}[.)、] {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
-    rf"(?:{_alternatives()})"
+    rf"(?=[{_first_letters()}])(?:{_alternatives()})"
     r"(?P<suffix>(?:[ \t]{0,2}[#(（]?\d{1,3}[)）]?)?"
     rf"[ \t\u00a0\u3000*_`\]】)>{INVISIBLE}]{{0,12}})"
     r"(?P<colon>[:：﹕∶]?)",
@@ -79,6 +86,8 @@ _TAG = re.compile(
     r"</?(?:observation|tool_response|tool_result|tool_output|function_results?|function_response)>",
     re.I,
 )
+MAX_LABELS = 1000
+"""No reply has more; the bound keeps a flood of labels cheap."""
 _BLANK = " \t\u00a0\u3000"
 
 
@@ -102,9 +111,9 @@ class Labels:
         self.length = length
         self._starts = [label.start for label in found]
 
-    def after(self, position: int) -> list[Label]:
+    def after(self, position: int) -> Iterator[Label]:
         """Those that begin at `position` or later."""
-        return self.found[bisect_left(self._starts, position) :]
+        return islice(self.found, bisect_left(self._starts, position), None)
 
     def next_start(self, position: int, kinds: frozenset[Kind]) -> int:
         """Where the next label of these kinds begins; the text's length if there is none."""
@@ -116,8 +125,9 @@ class Labels:
 
 def find_labels(text: str) -> list[Label]:
     """Every label at a line's start, and tags that announce a result, in order."""
-    found = [label for match in _LABEL.finditer(text) if (label := _label(text, match)) is not None]
-    found += [Label(Kind.OBSERVATION, match.start(), match.end(), "") for match in _TAG.finditer(text)]
+    matches = islice(_LABEL.finditer(text), MAX_LABELS)
+    found = [label for match in matches if (label := _label(text, match)) is not None]
+    found += [Label(Kind.OBSERVATION, tag.start(), tag.end(), "") for tag in islice(_TAG.finditer(text), MAX_LABELS)]
     return sorted(found, key=lambda label: label.start)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from worker.core.records import ToolRequest, ToolView
@@ -46,10 +47,11 @@ def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
 
 def _labelled(text: str, fences: list[tuple[int, int]], tools: Sequence[ToolView]) -> str | None:
     """A call in the labels of a text dialect, which this one does not run."""
-    for found in _REACT.finditer(text):
+    inputs = [found.start() for found in _REACT_INPUT.finditer(text)]
+    for found in islice(_REACT.finditer(text), 20):
         named = find_tool(found.group(1).strip(), tools)
         known = named is not None and named.tool is not None
-        if known and not within(fences, found.start()) and _REACT_INPUT.search(text, found.end()):
+        if known and not within(fences, found.start()) and inputs and inputs[-1] > found.end():
             return _NOT_PARSED
     return None
 

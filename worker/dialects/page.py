@@ -20,6 +20,8 @@ _RESULT_CUE = re.compile(
     r"|结果|得到|返回|查到|现在知道|我已经知道",
     re.I,
 )
+_TURNS = frozenset({Kind.THOUGHT, Kind.OBSERVATION, Kind.ACTION, Kind.QUESTION, Kind.SPEAKER, Kind.ANSWER})
+_NEAR_CHARS = 600
 _INTRO = (":", "：")
 _PAIR_LINE = re.compile(r"[ \t]*[\w][^:\n：]{0,40}[:：]\s*\S")
 
@@ -98,17 +100,25 @@ def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
     return len(page.text), None
 
 
+def _before(page: Page, answer: Label, other: Label) -> str:
+    """The end of what the answer says before another label."""
+    return page.text[max(answer.end, other.start - _NEAR_CHARS) : other.start]
+
+
 def _introduced(page: Page, answer: Label, other: Label) -> bool:
-    return page.text[answer.end : other.start].rstrip(" \t*_\r\n").endswith(_INTRO)
+    return _before(page, answer, other).rstrip(" \t*_\r\n").endswith(_INTRO)
 
 
 def _is_turn(page: Page, answer: Label, other: Label) -> bool:
     """Whether a label inside an answer begins an invented turn; the words of a listing or a form do not."""
-    before = page.text[answer.end : other.start].rstrip(" \t*_\r\n")
+    if other.kind not in _TURNS:
+        return False
+    written = _before(page, answer, other)
+    before = written.rstrip(" \t*_\r\n")
     if not before.strip() or before.endswith(_INTRO):
         return False
     previous = before[before.rfind("\n") + 1 :]
-    blank_before = "\n\n" in page.text[answer.end : other.start].replace("\r", "")[len(before) :]
+    blank_before = "\n\n" in written[len(before) :].replace("\r", "")
     if not blank_before and "\n" in before and _PAIR_LINE.match(previous):
         return False
     if other.kind in (Kind.THOUGHT, Kind.OBSERVATION):

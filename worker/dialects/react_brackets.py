@@ -92,7 +92,7 @@ def _action(page: Page, label: Label) -> Outcome | None:
     opening = _OPENS.match(page.text, label.end)
     if opening is None:
         return named_action(page, label, plain_input)
-    following = next((other for other in page.labels.after(label.end)), None)
+    following = next(page.labels.after(label.end), None)
     if len(opening.group("open")) == 1 and following is not None and following.kind is Kind.INPUT:
         return named_action(page, label, plain_input)
     return _call(page, opening, label.start)

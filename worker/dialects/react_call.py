@@ -91,7 +91,7 @@ def _action(page: Page, label: Label) -> Outcome | None:
     if fence is not None:
         at = fence.body_start
     opening = _OPENS.match(page.text, at)
-    following = next(iter(page.labels.after(label.end)), None)
+    following = next(page.labels.after(label.end), None)
     has_input = following is not None and following.kind in (Kind.INPUT, Kind.WEAK_INPUT)
     colon = _FINISH_COLON.match(page.text, at)
     if colon is not None and not has_input:

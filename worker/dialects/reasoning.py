@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from worker.dialects.fences import closed_fences, within
 from worker.dialects.labels import Kind, find_labels
+from worker.dialects.quoting import inside_string, line_around
 
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think|inner_monologue"
 _TAG = re.compile(
@@ -14,6 +16,7 @@ _TAG = re.compile(
     r"|\[(?P<shut2>/?)THINK\]|◁(?P<shut3>/?)think▷|<\|(?:START|(?P<shut4>END))_THINKING\|>",
     re.I,
 )
+_MAX_TAGS = 300
 _HARMONY = re.compile(r"<\|channel\|>\s*(\w+)[^<>\n]{0,80}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
 
@@ -33,7 +36,8 @@ def without_reasoning(text: str) -> tuple[str, bool]:
     """
     if "<|channel|>" in text and "<|message|>" in text:
         text = _final_channels(text)
-    tags = [_Tag(match.start(), match.end(), _shuts(match)) for match in _TAG.finditer(text)]
+    found = islice(_TAG.finditer(text), _MAX_TAGS)
+    tags = [_Tag(match.start(), match.end(), _shuts(match)) for match in found]
     if not tags:
         return text, False
     blocks = _blocks(text, tags)
@@ -82,7 +86,7 @@ class _Scene:
         self.answers = [label.end for label in labels if label.kind is Kind.ANSWER]
 
     def begins_reasoning(self, tag: _Tag, shut: _Tag | None) -> bool:
-        before = self.text[self.text.rfind("\n", 0, tag.start) + 1 : tag.start]
+        before, _ = line_around(self.text, tag.start, tag.end)
         if not self.text[: tag.start].strip():
             return True
         if within(self.fences, tag.start):
@@ -97,14 +101,15 @@ class _Scene:
     def ends_reasoning(self, tag: _Tag) -> bool:
         if within(self.fences, tag.start) or self._quoted(tag):
             return False
-        line_start = self.text.rfind("\n", 0, tag.start) + 1
-        before, rest = self.text[line_start : tag.start], self.text[tag.end :].partition("\n")[0]
+        before, rest = line_around(self.text, tag.start, tag.end)
         if not before.strip() or not rest.strip() or find_labels(rest.lstrip()[:80])[:1]:
             return True
         return not before[-1:].isspace() or before.rstrip()[-1:] in ".!?。！？"
 
     def _quoted(self, tag: _Tag) -> bool:
-        before, after = self.text[tag.start - 1 : tag.start], self.text[tag.end : tag.end + 1]
+        before, after = self.text[max(0, tag.start - 1) : tag.start], self.text[tag.end : tag.end + 1]
+        if inside_string(self.text, tag.start, tag.end):
+            return True
         return (before != "" and before in "`'\"“‘(") or (after != "" and after in "`'\"”’)")
 
     def _after_blanks(self, position: int) -> int:

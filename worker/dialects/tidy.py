@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from worker.dialects.fences import unwrap_whole
 from worker.dialects.labels import find_labels
+from worker.dialects.quoting import inside_string
 from worker.dialects.reasoning import without_reasoning
 
 _EDGE = " \t\r\n\f\v\u00a0\u3000\u200b\u200e\u200f\u2060\ufeff"
@@ -61,8 +63,10 @@ def trim_tokens(text: str) -> str:
 
 def _first_turn(text: str) -> str:
     """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
-    for turn_end in _TURN_END.finditer(text):
+    for turn_end in islice(_TURN_END.finditer(text), 50):
         if turn_end.start() == 0 or text[turn_end.start() - 1] in "`'\"":
+            continue
+        if inside_string(text, turn_end.start(), turn_end.end()):
             continue
         if turn_end.group("token") == "</s>" and "<s>" in text[: turn_end.start()]:
             continue
