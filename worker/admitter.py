@@ -67,4 +67,6 @@ class Admitter:
             except SQLAlchemyError as error:
                 # Every sweeper pokes again; an outage of the database costs time, not runs.
                 log.warning("Admission was not possible: %s", error.__class__.__name__)
+            except Exception:  # a bug of ours must not end the thread through which every run begins
+                log.exception("Admission failed; the next poke tries again")
             self._stopping.wait(PAUSE_S)

@@ -104,6 +104,8 @@ class WorkerProcess:
                     os.kill(os.getpid(), 15)
             except SQLAlchemyError as error:
                 log.warning("No heartbeat: the database is away (%s)", type(error).__name__)
+            except Exception:  # whatever it is, without further beats this worker would be taken for dead
+                log.exception("A heartbeat failed")
 
     def _rise_again(self) -> None:
         """Others took this process for dead (it was frozen, say). What it held is lost; it goes on under a new id."""

@@ -40,7 +40,9 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
     def hand_on(self, rt: Runtime, ids: Sequence[Any]) -> Ignore:
         """A draining worker, which may claim no more, passes what it had fetched on to others."""
         tool = "" if self.name == THINK_TASK else self.name.removeprefix("tools.")
-        rt.dispatcher.send([Bell(*ids, self.request.delivery_info["routing_key"], tool)])
+        run_id, step, call, attempt = ids
+        run_id, step, call, attempt = ids
+        rt.dispatcher.send([Bell(run_id, step, call, attempt, self.request.delivery_info["routing_key"], tool)])
         return self.discard()
 
 

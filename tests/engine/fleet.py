@@ -1,0 +1,257 @@
+"""A fleet of real worker processes against a test's database, Redis and practice model, and words to use it by."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+from sqlalchemy import func, select
+
+from tests.engine.counter import CountingServer
+from tests.services.waiting import wait_until
+from worker.agents import load_agents
+from worker.core.states import Klass
+from worker.settings import Settings
+from worker.simulator.serving import Control
+from worker.store.session import Store
+from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.tables import active, attempts, batches, endings, runs, workers
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = "tests.faults.hooks"
+THINK = ("think", "think.interactive")
+TEST_GROUPS = ("tools.local", "tools.test", "tools.slow", "tools.deadly")
+EVERYTHING = (*THINK, *TEST_GROUPS)
+QUICK = {
+    "STEPMILL_BEAT_S": "0.2",
+    "STEPMILL_TICK_S": "0.2",
+    "STEPMILL_DEAD_AFTER_TICKS": "5",
+    "STEPMILL_RESEND_AFTER_S": "0.5",
+    "STEPMILL_DRAIN_GRACE_S": "1.0",
+}
+"""Liveness a tenth as long as usual, so that a takeover takes 1.6 s."""
+SLACK_S = 8.0
+"""What a loaded machine may add to a stated time: these tests share two cores with others."""
+T = TypeVar("T")
+
+
+def quick_settings() -> Settings:
+    """The settings that the workers of a fleet have, as far as times go."""
+    return Settings(beat_s=0.2, tick_s=0.2, dead_after_ticks=5, resend_after_s=0.5)
+
+
+class Nursery:
+    """Forks workers; one for each test process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        argv = [sys.executable, "-m", "tests.engine.nursery"]
+        self._process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def fork(self, order: Mapping[str, Any]) -> int:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with self._lock:
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=20)
+        self._process.stdout.close()
+
+
+@dataclass
+class Worker:
+    """A worker process."""
+
+    pid: int
+    log: Path
+
+    @property
+    def ready(self) -> bool:
+        assert self.alive, f"the worker ended at its start:\n{self.output()}"
+        return " is ready: " in self.output()
+
+    @property
+    def alive(self) -> bool:
+        try:
+            return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL, as the kernel does it when memory runs out."""
+        if self.alive:
+            self.signal(signal.SIGKILL)
+        wait_until("a killed worker is gone", lambda: not self.alive)
+
+    def freeze(self) -> None:
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    def children(self) -> list[psutil.Process]:
+        """Its pool's processes, without billiard's own helper."""
+        found = psutil.Process(self.pid).children()
+        return [child for child in found if "resource_tracker" not in " ".join(child.cmdline())]
+
+
+@dataclass
+class Fleet:
+    """`env` holds for every worker that is started from now on."""
+
+    nursery: Nursery
+    store: Store
+    database_url: str
+    redis_url: str
+    practice: Control
+    counter: CountingServer
+    directory: Path
+    env: dict[str, str] = field(default_factory=dict)
+    workers: list[Worker] = field(default_factory=list)
+
+    def start(
+        self,
+        queues: Iterable[str] = EVERYTHING,
+        pool: str = "threads",
+        slots: int = 8,
+        wait: bool = True,
+        **env: str,
+    ) -> Worker:
+        """A worker; with `wait` it is ready on return. Keywords are environment variables, without their prefix."""
+        number = len(self.workers) + 1
+        log = self.directory / f"worker-{number}.log"
+        order = {
+            "env": self._environment(env), "log": str(log), "queues": list(queues), "pool": pool, "slots": slots,
+            "name": f"w{number}",
+        }  # fmt: skip
+        worker = Worker(self.nursery.fork(order), log)
+        self.workers.append(worker)
+        if wait:
+            self.wait("the worker is ready", lambda: worker.ready, 40)
+        return worker
+
+    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        return {
+            **QUICK,
+            "STEPMILL_DATABASE_URL": self.database_url,
+            "STEPMILL_REDIS_URL": self.redis_url,
+            "STEPMILL_PRACTICE_URL": self.practice.base_url,
+            "STEPMILL_DATA_DIR": str(self.directory),
+            "STEPMILL_TOOL_MODULES": HOOKS,
+            "STEPMILL_TOOL_COUNTER": self.counter.url,
+            "STEPMILL_MODEL": "",
+            **self.env,
+            **{f"STEPMILL_{name}": value for name, value in more.items()},
+        }
+
+    def configuration(self, **changes: Any) -> str:
+        """Stores the assistant's configuration with changes, and returns its hash."""
+        agents = load_agents(Settings(_env_file=None, model="", agents_file=None))
+        body = agents.configuration("assistant") | {"tools": list(self.tools()), "max_steps": 30}
+        return put_configuration(self.store, body | changes)
+
+    @staticmethod
+    def tools() -> Sequence[str]:
+        return ("calculator", "count_up", "look_up", "nap", "doze", "compute", "spawn_nap", "die", "die_in")
+
+    def submit(
+        self, questions: Sequence[str], klass: Klass = Klass.BATCH, owner: str = LOCAL_OWNER, weight: float = 1.0,
+        **configuration: Any,
+    ) -> str:  # fmt: skip
+        """Submits a batch and returns its id; the workers' admitters find it at their next tick."""
+        config = self.configuration(**configuration)
+        batch_id, _ = open_batch(self.store, NewBatch(owner_id=owner, klass=klass, weight=weight))
+        add_runs(self.store, batch_id, owner, 1, [NewRun(question, config) for question in questions])
+        seal(self.store, batch_id)
+        return batch_id
+
+    def states(self, batch_id: str) -> dict[str, int]:
+        query = select(runs.c.state, func.count()).where(runs.c.batch_id == batch_id).group_by(runs.c.state)
+        return {row[0]: row[1] for row in self.rows(query)}
+
+    def ended(self, batch_id: str) -> int:
+        return sum(count for state, count in self.states(batch_id).items() if state not in ("queued", "active"))
+
+    def runs(self, batch_id: str) -> list[Any]:
+        return self.rows(select(runs).where(runs.c.batch_id == batch_id).order_by(runs.c.seq))
+
+    def rows(self, query: Any) -> list[Any]:
+        with self.store.read() as tx:
+            return list(tx.execute(query).all())
+
+    def in_flight(self, call: bool) -> list[Any]:
+        """Open attempts at model calls, or at tool calls."""
+        which = attempts.c.call > 0 if call else attempts.c.call == 0
+        return self.rows(select(attempts).where(attempts.c.ended_at.is_(None), which))
+
+    def live_workers(self) -> int:
+        return len(self.rows(select(workers.c.id).where(workers.c.state == "up")))
+
+    def finish(self, batch_id: str, timeout_s: float = 60.0) -> dict[str, int]:
+        """Waits until the batch has ended and is settled; returns how many runs ended in which state."""
+        query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.finished_at.is_not(None))
+
+        def done() -> bool:
+            self.last_seen = self.states(batch_id)
+            return bool(self.rows(query))
+
+        self.wait(f"{batch_id} has ended", done, timeout_s)
+        return self.states(batch_id)
+
+    def wait_for_ended(self, batch_id: str, count: int, timeout_s: float = 60.0) -> None:
+        """Waits until so many of its runs have ended."""
+        self.wait(f"{count} runs have ended", lambda: self.ended(batch_id) >= count, timeout_s)
+
+    last_seen: Any = None
+
+    def wait(self, description: str, condition: Callable[[], T | None], timeout_s: float = 20.0) -> T:
+        """Like `wait_until`, and shows the ends of the workers' logs where it waited in vain."""
+        try:
+            return wait_until(description, condition, timeout_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.last_seen}\n{self.hot_rows()}\n{self.logs()}") from None
+
+    def hot_rows(self) -> str:
+        rows = self.rows(select(active).limit(5))
+        return "\n".join(str({k: v for k, v in r._mapping.items() if v not in (0, None, "", 0.0)}) for r in rows)
+
+    def logs(self, lines: int = 15) -> str:
+        return "\n".join(f"--- {w.log.name}\n" + "\n".join(w.output().splitlines()[-lines:]) for w in self.workers)
+
+    def unsettled(self) -> int:
+        return len(self.rows(select(endings.c.run_id)))
+
+    def stop(self) -> None:
+        """Ends everything hard."""
+        for worker in self.workers:
+            for process in _family(worker.pid):
+                process.kill()
+        for worker in self.workers:
+            wait_until("a worker is gone", lambda worker=worker: not worker.alive)  # type: ignore[misc]
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(pid)
+        return [*process.children(recursive=True), process]
+    except psutil.NoSuchProcess:
+        return []
