@@ -24,7 +24,7 @@ FILLED_IN = {
 }
 """What an operator must write into a copy of .env.example."""
 
-_VARIABLE = re.compile(r"\$\{(\w+)(?::([-?])([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}")
 
 
 def env_example() -> dict[str, str]:
@@ -56,11 +56,13 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_filled(inner, variables) for inner in value]
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _value(found, variables), value).replace("$$", "$")
+        return _VARIABLE.sub(lambda found: _value(found, variables), value)
     return value
 
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
+    if found[0] == "$$":
+        return "$"
     name, sign, rest = found.groups()
     value = variables.get(name, "")
     if value or sign is None:
