@@ -8,10 +8,13 @@ MODULES = (
     "tools.count_characters",
     "tools.get_weather",
     "tools.get_attraction",
+    "tools.web_search",
+    "tools.fetch_url",
     "tools.python_executor",
     "tools.sql_query",
     "tools.read_file",
     "tools.list_files",
     "tools.note",
     "tools.recall",
+    "tools.ask_person",
 )

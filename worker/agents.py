@@ -71,6 +71,8 @@ class Agent(ModelSettings):
     max_model_failures: int = Field(8, ge=1, le=1000)
     time_limit_s: float | None = Field(None, gt=0)
     max_observation_chars: int = Field(8_000, ge=100)
+    approve: tuple[str, ...] = ()
+    """Tools whose calls wait until a person approves them."""
     plain_answers: bool = False
     """Whether prose without any label counts as an answer."""
 

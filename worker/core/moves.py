@@ -45,6 +45,8 @@ class NewCall:
     queue: str
     call_id: str | None = None
     observation: str | None = None
+    held: str | None = None
+    """`approval` or `answer`: what a person must give before the call begins, or instead of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, .
     if move.calls:
         tx.execute(insert(tool_calls).values([_new_call(row, step, n, call) for n, call in enumerate(move.calls, 1)]))
     if row.phase == Phase.ACT:
-        todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None]
+        todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None and not call.held]
         return tuple(Bell(row.run_id, step, n, 1, call.queue, call.tool) for n, call in todo)
     if move.changes.get("parked"):
         return ()
@@ -217,6 +217,7 @@ def _new_call(row: AnyRow, step: int, number: int, call: NewCall) -> dict[str, A
     return {
         "run_id": row.run_id, "step": step, "call": number, "tool": call.tool, "args": dict(call.args),
         "queue": call.queue, "call_id": call.call_id, "observation": call.observation, "event": row.event,
+        "held": call.held,
         "state": CallState.DONE.value if done else CallState.PENDING.value,
         "outcome": Outcome.ERROR.value if done else None, "due_at": NOW, "sent_at": NOW,
     }  # fmt: skip

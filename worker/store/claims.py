@@ -209,6 +209,7 @@ _CLAIM_CALL = (
         tool_calls.c.attempt == bindparam("try"),
         tool_calls.c.state == CallState.PENDING.value,
         tool_calls.c.due_at <= NOW + EARLY_S,
+        tool_calls.c.held.is_(None),
     )
     .values(
         state=CallState.RUNNING.value,

@@ -178,7 +178,7 @@ def bells_for(tx: Connection, run_ids: Sequence[str]) -> list[Bell]:
         select(tool_calls, (tool_calls.c.due_at - NOW).label("due_in_s"))
         .join(active, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
         .where(active.c.run_id.in_(run_ids), active.c.phase == Phase.ACT.value)
-        .where(tool_calls.c.state == CallState.PENDING.value)
+        .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.held.is_(None))
     )
     bells = [
         Bell(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined), due_in_s=max(0.0, r.due_in_s))

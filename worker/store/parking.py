@@ -1,4 +1,4 @@
-"""Runs whose tool group has no worker give their slots to others, until one comes back."""
+"""Runs whose open calls wait for workers that are not there, or for a person, give their slots to others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from worker.store.session import NOW, Store
 from worker.store.tables import active, tool_calls, workers
 
 AT_ONCE = 500
+
+HELD = {
+    "approval": "A person must approve the call first: `stepmill run approve`",
+    "answer": "A person must answer first: `stepmill run answer`",
+}
 
 
 def parked_for_group(queue: str) -> str:
@@ -28,9 +33,9 @@ def served_queues(store: Store) -> set[str]:
 def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
     """Parks runs all of whose open calls have waited `after_s` for groups that nobody serves. Returns how many."""
     running, served_one = tool_calls.c.state == CallState.RUNNING.value, tool_calls.c.queue.in_(list(served))
-    useful = case((running, 1), (served_one, 1), else_=0)
+    useful = case((tool_calls.c.held.is_not(None), 0), (running, 1), (served_one, 1), else_=0)
     stranded = (
-        select(active.c.run_id, func.min(tool_calls.c.queue).label("queue"))
+        select(active.c.run_id, func.min(_waits_for).label("queue"))
         .join(tool_calls, and_(tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step))
         .where(active.c.phase == Phase.ACT.value, active.c.parked.is_(None))
         .where(tool_calls.c.state != CallState.DONE.value)
@@ -47,8 +52,12 @@ def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
     return sum(_park(store, queue, ids) for queue, ids in by_queue.items())
 
 
+# A person's word, where a call is held for one; else its group.
+_waits_for = func.coalesce(tool_calls.c.held, tool_calls.c.queue)
+
+
 def _park(store: Store, queue: str, run_ids: list[str]) -> int:
-    reason = f"No worker serves {queue}; start one with `stepmill worker --queues {queue}`"
+    reason = HELD.get(queue) or f"No worker serves {queue}; start one with `stepmill worker --queues {queue}`"
     still = (active.c.phase == Phase.ACT.value, active.c.parked.is_(None), active.c.run_id.in_(run_ids))
     chosen = select(active.c.run_id).where(*still).order_by(active.c.run_id).with_for_update(skip_locked=True)
     values = {"parked": parked_for_group(queue), "parked_at": NOW, "wait_reason": reason}

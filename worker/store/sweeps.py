@@ -58,7 +58,7 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
         .join(tool_calls, and_(tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step))
         .where(active.c.parked.is_(None))
         .where(active.c.phase == Phase.ACT.value, active.c.paused.is_(False), *_GOING_ON)
-        .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.sent_at < stale)
+        .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.held.is_(None), tool_calls.c.sent_at < stale)
         .order_by(tool_calls.c.sent_at)
         .limit(AT_ONCE)
     )  # fmt: skip

@@ -139,7 +139,7 @@ steps = Table(
 tool_calls = Table(
     "tool_calls", metadata, _id("run_id"), Column("step", Integer, primary_key=True),
     Column("call", Integer, primary_key=True), _words("tool", ""), _json("args"), _words("call_id"),
-    _words("state", "pending"), _words("outcome"), _words("observation"), _words("queue", ""),
+    _words("state", "pending"), _words("outcome"), _words("observation"), _words("queue", ""), _words("held"),
     _count("attempt", 1), _count("failures"), _count("deaths"), _flag("quarantined"), _number("due_at", 0.0),
     _words("wait_reason"), _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"),
     _number("lease_until"), _number("started_at"), _number("finished_at"), _count("event"), **_HOT,

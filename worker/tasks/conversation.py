@@ -19,6 +19,9 @@ from worker.llm.client import ModelReply
 from worker.store.applies import StepRecord
 from worker.store.history import History
 
+ASK_PERSON = "ask_person"
+"""The tool that a person answers; no worker ever runs it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -80,13 +83,14 @@ def _event(
         return Answered(parsed.text), "answer", None
     if isinstance(parsed, Actions):
         known = {tool.name: tool for tool in tools}
-        calls = tuple(_call(request, known) for request in parsed.calls)
+        gated = frozenset(body.get("approve", ()))
+        calls = tuple(_call(request, known, gated) for request in parsed.calls)
         loop = looping(past.turns, [(call.tool, call.args) for call in calls])
         return Acted(calls, parsed.thought or parsed.kept, loop), "actions", None
     return Unreadable(parsed.kept or parsed.thought), "malformed", parsed.reason
 
 
-def _call(request: ToolRequest, known: Mapping[str, Tool]) -> NewCall:
+def _call(request: ToolRequest, known: Mapping[str, Tool], gated: frozenset[str]) -> NewCall:
     """A call to enqueue, or one that is answered at once because the model has to mend it."""
     shown = request.args if isinstance(request.args, dict) else {"input": request.args}
     tool = known.get(request.tool)
@@ -97,6 +101,7 @@ def _call(request: ToolRequest, known: Mapping[str, Tool]) -> NewCall:
     if isinstance(args, Unbound):
         return NewCall(tool.name, shown, tool.queue, request.call_id, args.reason)
     try:
-        return NewCall(tool.name, tool.validate(args), tool.queue, request.call_id)
+        held = "answer" if tool.name == ASK_PERSON else "approval" if tool.name in gated else None
+        return NewCall(tool.name, tool.validate(args), tool.queue, request.call_id, held=held)
     except BadArguments as error:
         return NewCall(tool.name, args, tool.queue, request.call_id, error.message)

@@ -208,6 +208,7 @@ def upgrade() -> None:
         sa.Column("outcome", sa.Text(), nullable=True),
         sa.Column("observation", sa.Text(), nullable=True),
         sa.Column("queue", sa.Text(), server_default="", nullable=False),
+        sa.Column("held", sa.Text(), nullable=True),
         sa.Column("attempt", sa.BigInteger(), server_default=sa.text("1"), nullable=False),
         sa.Column("failures", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("deaths", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
