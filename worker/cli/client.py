@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,14 +18,23 @@ from worker.core.records import JsonObject
 TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(600.0, connect=5.0)
 """The answer to a large upload comes when all of it is stored."""
-RECONNECTS = 5
+RECONNECTS = 6
+FIRST_PAUSE_S = 0.2
+"""Doubles with each failure: an API that restarts is back before the last attempt."""
 
 
 class Client:
     """Raises `UserError` for every refusal and for an API that is away, with exit code 2 or 3."""
 
-    def __init__(self, url: str, key: str = "", transport: httpx2.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str = "",
+        transport: httpx2.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.url = url.rstrip("/")
+        self._pause = pause
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         # trust_env off: a proxy of the environment must not stand between this command and loopback.
         self._http = httpx2.Client(
@@ -84,6 +94,7 @@ class Client:
                 failures += 1
                 if failures > RECONNECTS:
                     raise self._away(error) from error
+                self._pause(FIRST_PAUSE_S * 2**failures)
 
     def _events(self, run_id: str, last: str | None) -> Iterator[Event]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}

@@ -14,10 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from worker.cli.client import Client
+from worker.cli.errors import EXIT_UNREACHABLE
 from worker.cli.output import console, duration, money, tokens
+from worker.core.errors import UserError
 from worker.core.records import JsonObject
 
 POLL_S = 0.5
+AWAY_S = 60.0
 QUIET_S = 5.0
 """Piped, changes of the counts alone are told no more often."""
 
@@ -37,11 +40,19 @@ def watch(client: Client, batch_id: str, *, err: bool = False) -> JsonObject:
 
 
 def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], None]) -> JsonObject:
+    answered_at = time.monotonic()
     while True:
-        batch = client.get(f"/api/batches/{batch_id}")
-        show(batch)
-        if batch["state"] != "open" or batch.get("paused_reason"):
-            return batch
+        try:
+            batch = client.get(f"/api/batches/{batch_id}")
+        except UserError as error:
+            # Somebody may watch all night: an API that restarts meanwhile is no reason to stop.
+            if error.exit_code != EXIT_UNREACHABLE or time.monotonic() - answered_at > AWAY_S:
+                raise
+        else:
+            answered_at = time.monotonic()
+            show(batch)
+            if batch["state"] != "open" or batch.get("paused_reason"):
+                return batch
         time.sleep(POLL_S)
 
 
