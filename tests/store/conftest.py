@@ -10,11 +10,11 @@ from sqlalchemy import select
 
 from worker.core.bells import Bell
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallEvent, Limits, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, CallEvent, Hot, Limits, NewCall
 from worker.core.records import Usage
 from worker.store.admission import Admission, Capacity, admit
 from worker.store.applies import Applied, Spent, StepRecord, apply_call, apply_think
-from worker.store.claims import CallWork, Lease, ThinkWork, claim_call, claim_think
+from worker.store.claims import CallWork, Lease, ThinkWork, claim_call, claim_think, hot_of
 from worker.store.liveness import WorkerInfo, register
 from worker.store.session import CLOCK, AnyRow, Store, new_token, open_store
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
@@ -94,6 +94,13 @@ class World:
         what = event or CallEnded("2")
         return apply_call(self.store, lease, lambda hot, view: decide_call(hot, view, what), Spent("ok"))
 
+    def hot_view(self, bell: Bell) -> Hot:
+        return hot_of(self.hot(bell.run_id))
+
+    def pending(self, bell: Bell) -> Bell:
+        """The first tool call of a step, as a doorbell."""
+        return Bell(bell.run_id, bell.step, 1, 1, "tools.local", "calculator")
+
     def hot(self, run_id: str) -> AnyRow:
         with self.store.read() as tx:
             return tx.execute(select(active).where(active.c.run_id == run_id)).one()
@@ -128,3 +135,11 @@ class World:
 def world(store: Store) -> World:
     info = WorkerInfo("tests", ["think", "think.interactive", "tools.local"], "threads", 8)
     return World(store, register(store, info))
+
+
+@pytest.fixture
+def postgres_world(postgres_url: str) -> Iterator[World]:
+    """For what only PostgreSQL can show."""
+    store = open_store(postgres_url, pool_size=8)
+    yield World(store, register(store, WorkerInfo("tests", ["think", "tools.local"], "threads", 8)))
+    store.dispose()

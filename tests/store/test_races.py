@@ -60,9 +60,11 @@ def test_a_tool_call_and_a_cancel_of_its_run_never_both_win(world: World) -> Non
     assert claim.result() is None
 
 
-def test_a_claim_that_waited_for_the_hot_row_sees_a_batch_cancel_that_was_acknowledged_meanwhile(world: World) -> None:
-    if not world.store.postgres:
-        pytest.skip("on SQLite a claim has the database to itself from its first statement")
+def test_a_claim_that_waited_for_the_hot_row_sees_a_batch_cancel_that_was_acknowledged_meanwhile(
+    postgres_world: World,
+) -> None:
+    """On SQLite a claim has the database to itself from its first statement."""
+    world = postgres_world
     run_id, bell = world.start()
     held = Held(world.store, lambda: _touch(world, run_id))
     claim = running_into(world.store, held, lambda: claim_think(world.store, world.lease(bell)))

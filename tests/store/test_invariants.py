@@ -1,0 +1,114 @@
+"""The checks find what is wrong, and nothing in all that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, insert, update
+
+from tests.store.conftest import World
+from worker.core.bells import Bell
+from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
+from worker.store.invariants import COLD, HOT, Violation, check
+from worker.store.sweeps import park_paused
+from worker.store.tables import active, attempts, batches, endings, runs, tool_calls
+from worker.store.takeover import Held, release
+
+
+def names(found: list[Violation]) -> set[str]:
+    return {violation.name for violation in found}
+
+
+def life_of_batches(world: World) -> Iterator[str]:
+    """Many situations, one after the other."""
+    batch_id, ids = world.submit(12)
+    yield "queued"
+    bells = world.admit(hot_set=8).bells
+    yield "admitted"
+    lease = world.think(bells[0]).lease
+    tools = world.act(bells[1], calls=3)
+    call = world.call(tools[0]).lease
+    yield "in flight"
+    world.observe(call)
+    yield "one of three observed"
+    release(world.store, Held(lease), {}, "its worker died")
+    yield "taken over"
+    world.answer(bells[2])
+    cancel_run(world.store, bells[3].run_id)
+    cancel_run(world.store, ids[-1])
+    yield "ended and not settled"
+    world.admit(hot_set=8)
+    yield "settled"
+    pause_batch(world.store, batch_id)
+    park_paused(world.store)
+    yield "parked"
+    resume_batch(world.store, batch_id)
+    park_paused(world.store)
+    world.admit(hot_set=8)
+    yield "un-parked"
+    world.think(bells[4])
+    cancel_batch(world.store, batch_id)
+    cancel_chunk(world.store, batch_id, 3)
+    yield "half cancelled"
+    while cancel_chunk(world.store, batch_id).run_ids:
+        world.admit()
+    yield "cancelled"
+
+
+def test_nothing_is_wrong_in_any_situation_that_the_engine_makes(world: World) -> None:
+    situations = 0
+    for situation in life_of_batches(world):
+        assert check(world.store) == [], situation
+        situations += 1
+    assert situations == 11
+
+
+def _set(table: Any, **values: Any) -> Callable[[World, Bell], Any]:
+    return lambda world, bell: update(table).values(**values)
+
+
+BROKEN: dict[str, Callable[[World, Bell], Any]] = {
+    "ended_in_motion": lambda world, bell: (
+        update(runs).where(runs.c.id == bell.run_id).values(state="succeeded")
+    ),
+    "no_next_event": lambda world, bell: (
+        update(active).where(active.c.run_id == bell.run_id).values(phase="act", pending=0)
+    ),
+    "half_a_lease": _set(active, worker_id="somebody"),
+    "pending_differs": _set(active, pending=3),
+    "call_without_result": _set(tool_calls, state="done"),
+    "worked_on_twice": lambda world, bell: insert(attempts).values(
+        [{"token": f"t{n}", "run_id": bell.run_id, "step": 1, "call": 1} for n in range(2)]
+    ),
+    "open_after_the_end": lambda world, bell: insert(endings).values(run_id=bell.run_id, batch_id="unknown"),
+    "active_at_rest": lambda world, bell: delete(active),
+    "counters_differ": _set(batches, failed=1),
+    "left_behind": lambda world, bell: update(runs).values(state="queued"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_each_check_finds_what_it_is_for(world: World, name: str) -> None:
+    run_id, bell = world.start()
+    world.call(world.act(bell)[0])
+    if name == "open_after_the_end":
+        with world.store.write() as tx:
+            tx.execute(update(runs).values(state="failed"))
+    assert name == "open_after_the_end" or check(world.store) == []
+    with world.store.write() as tx:
+        tx.execute(BROKEN[name](world, bell))
+    found = [violation for violation in check(world.store) if violation.name == name]
+    assert found and found[0].says.endswith(".")
+    assert found[0].subject in (run_id, world.run(run_id).batch_id)
+
+
+def test_every_check_is_tested_and_the_limit_holds(world: World) -> None:
+    assert {invariant.name for invariant in (*HOT, *COLD)} == set(BROKEN)
+    world.submit(6)
+    world.admit()
+    with world.store.write() as tx:
+        tx.execute(update(active).values(pending=9))
+    assert len(check(world.store, limit=4)) == 4
+    assert names(check(world.store, limit=4)) == {"pending_differs"}
