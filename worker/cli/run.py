@@ -6,6 +6,7 @@ import click
 
 from worker.cli.runs.control import cancel_command, pause_command, resume_command, retry_command
 from worker.cli.runs.looking import follow_command, list_command, show_command
+from worker.cli.runs.people import answer_command, approve_command, refuse_command
 
 
 @click.group("run")
@@ -21,5 +22,8 @@ for command in (
     pause_command,
     resume_command,
     retry_command,
+    approve_command,
+    refuse_command,
+    answer_command,
 ):
     run_group.add_command(command)

@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.store.claims import Lease
-from worker.store.session import NOW, Store, new_id
+from worker.store.session import NOW, AnyRow, Store, new_id
 from worker.store.tables import artifacts, notes
 
 
@@ -45,3 +45,16 @@ def write_note(store: Store, scope: str, name: str, text: str, append: bool = Fa
     statement = upsert(notes).values(scope=scope, name=name, body=text, changed_at=NOW)
     with store.write() as tx:
         tx.execute(statement.on_conflict_do_update(index_elements=["scope", "name"], set_=changed))
+
+
+def artifacts_of(store: Store, run_id: str) -> list[AnyRow]:
+    """The files that a run's tools kept, in the order of its calls."""
+    query = select(artifacts).where(artifacts.c.run_id == run_id)
+    with store.read() as tx:
+        return list(tx.execute(query.order_by(artifacts.c.step, artifacts.c.call, artifacts.c.created_at)).all())
+
+
+def artifact(store: Store, artifact_id: str) -> AnyRow | None:
+    """One kept file's row."""
+    with store.read() as tx:
+        return tx.execute(select(artifacts).where(artifacts.c.id == artifact_id)).one_or_none()

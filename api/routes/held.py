@@ -1,0 +1,109 @@
+"""Calls that wait for a person: listed, approved, refused, answered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from api.context import Context, Here
+from api.problems import Conflict, no_run
+from worker.core.records import JsonObject
+from worker.core.states import Outcome
+from worker.store import held
+from worker.store.held import Held
+from worker.store.reads_runs import get_run
+
+router = APIRouter(prefix="/api/runs", tags=["runs"])
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+
+
+class Which(BaseModel):
+    """Which of the calls that wait; not needed while there is one."""
+
+    model_config = ConfigDict(extra="forbid")
+    step: int | None = None
+    call: int | None = None
+
+
+class Refusal(Which):
+    """Why a call is refused, as the model will read it."""
+
+    reason: Text = "no reason was given"
+
+
+class Reply(Which):
+    """What a person says, as the model will read it."""
+
+    text: Text
+
+
+@router.get("/{run_id}/held")
+def waiting(run_id: str, here: Here) -> JsonObject:
+    """The calls of a run that wait for a person."""
+    return {"held": [asdict(one) for one in _held(here, run_id)]}
+
+
+@router.post("/{run_id}/approve")
+def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
+    """Lets a call begin."""
+    one = _one(here, run_id, which or Which(), "approval")
+    bells = held.approve(here.store, one)
+    if bells is None:
+        raise _gone(run_id)
+    here.sender.send(bells)
+    here.admitter.poke()
+    return {"run_id": run_id, "approved": asdict(one)}
+
+
+@router.post("/{run_id}/refuse")
+def refuse(run_id: str, here: Here, refusal: Refusal | None = None) -> JsonObject:
+    """Ends a call that waits for approval: the model reads that a person refused it, and why."""
+    said = refusal or Refusal()
+    one = _one(here, run_id, said, "approval")
+    _finish(here, one, f"A person refused this call of {one.tool}: {said.reason}", Outcome.ERROR)
+    return {"run_id": run_id, "refused": asdict(one)}
+
+
+@router.post("/{run_id}/answer")
+def answer(run_id: str, here: Here, reply: Reply) -> JsonObject:
+    """Gives the answer of a person to a run that asked for one."""
+    one = _one(here, run_id, reply, "answer")
+    _finish(here, one, reply.text, Outcome.OK)
+    return {"run_id": run_id, "answered": asdict(one)}
+
+
+def _finish(here: Context, one: Held, observation: str, outcome: Outcome) -> None:
+    applied = held.answer(here.store, one, observation, outcome)
+    if applied is None:
+        raise _gone(one.run_id)
+    here.sender.send(applied.bells)
+    here.admitter.poke()
+
+
+def _held(here: Context, run_id: str) -> list[Held]:
+    if get_run(here.store, run_id) is None:
+        raise no_run(run_id)
+    return held.held_calls(here.store, run_id)
+
+
+def _one(here: Context, run_id: str, which: Which, kind: str) -> Held:
+    """The call that is meant. Raises `Conflict` where none waits, or where several do and none was named."""
+    found = [
+        one
+        for one in _held(here, run_id)
+        if one.held == kind and which.step in (None, one.step) and which.call in (None, one.call)
+    ]
+    if not found:
+        raise _gone(run_id)
+    if len(found) > 1:
+        calls = ", ".join(f"step {one.step} call {one.call} ({one.tool})" for one in found)
+        raise Conflict(f"Several calls of run {run_id} wait: {calls}.", "Name one by step and call.")
+    return found[0]
+
+
+def _gone(run_id: str) -> Conflict:
+    return Conflict(f"No such call of run {run_id} waits for a person.", f"See `stepmill run show {run_id}`.")
