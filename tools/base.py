@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from tools.kit.arguments import as_object, check
+from tools.kit.clean import clean
 from tools.kit.context import ArtifactRef, Artifacts, MemoryArtifacts, MemoryNotes, Notes, ToolContext
 from tools.kit.docstring import read_docstring
 from tools.kit.errors import BadArguments, BadTool, ToolCrashed, ToolError, ToolFailure
@@ -102,12 +103,12 @@ class Tool:
             value = run(self.function, self.signature.keywords(checked, context), context, self.name)
             return self._fitted(to_result(value, context.artifacts), context)
         except ToolFailure as failure:
-            failure.message = shorten(mask_secrets(failure.message), self.max_observation_chars, "")[0]
+            failure.message = shorten(mask_secrets(clean(failure.message)), self.max_observation_chars, "")[0]
             failure.args = (failure.message,)
             raise
 
     def _fitted(self, result: ToolResult, context: ToolContext) -> ToolResult:
-        text = mask_secrets(result.observation)
+        text = mask_secrets(clean(result.observation))
         if len(text) <= self.max_observation_chars:
             return ToolResult(text, result.artifacts, result.left_out_chars)
         name = f"observation-{context.step}-{context.call}.txt"

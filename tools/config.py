@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 NAMES = (
@@ -15,6 +16,7 @@ NAMES = (
     "STEPMILL_FILES_DIRS",
     "STEPMILL_FETCH_ALLOW_HOSTS",
     "STEPMILL_PYTHON_ISOLATION",
+    "STEPMILL_PRACTICE_URL",
 )
 SQL_PREFIX = "STEPMILL_SQL_"
 OWN_PREFIX = "STEPMILL_TOOL_"
@@ -25,8 +27,24 @@ DEFAULT_GEOCODING_URL = "https://geocoding-api.open-meteo.com/v1/search"
 
 
 def environment_settings() -> dict[str, str]:
-    """The environment's settings that concern tools, and no others."""
-    return {name: value for name, value in os.environ.items() if _concerns_tools(name)}
+    """The settings that concern tools, and no others."""
+    return {name: value for name, value in environment().items() if _concerns_tools(name)}
+
+
+def environment() -> dict[str, str]:
+    """The process's environment over the `.env` of its directory."""
+    try:
+        status = os.stat(".env")
+    except OSError:
+        return dict(os.environ)
+    return _env_file(os.path.abspath(".env"), status.st_mtime_ns) | dict(os.environ)
+
+
+@lru_cache(maxsize=4)
+def _env_file(path: str, _changed_ns: int) -> dict[str, str]:
+    from dotenv import dotenv_values  # only needed where there is such a file
+
+    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
 
 
 def _concerns_tools(name: str) -> bool:
@@ -59,12 +77,17 @@ class ToolSettings:
             searxng_url=text("STEPMILL_SEARXNG_URL"),
             weather_url=text("STEPMILL_WEATHER_URL") or DEFAULT_WEATHER_URL,
             geocoding_url=text("STEPMILL_GEOCODING_URL") or DEFAULT_GEOCODING_URL,
-            weather_offline=(text("STEPMILL_WEATHER_OFFLINE") or "").lower() in {"1", "true", "yes", "on"},
+            weather_offline=_is_on(text("STEPMILL_WEATHER_OFFLINE") or text("STEPMILL_PRACTICE_URL") or ""),
             sql_databases=_sql_databases(settings),
             files_dirs=tuple(Path(part) for part in (text("STEPMILL_FILES_DIRS") or "").split(os.pathsep) if part),
             fetch_allow_hosts=frozenset(_hosts(text("STEPMILL_FETCH_ALLOW_HOSTS") or "")),
             python_isolation=text("STEPMILL_PYTHON_ISOLATION"),
         )
+
+
+def _is_on(value: str) -> bool:
+    """With a practice model (its address stands in for the switch) the weather is practice, unless told otherwise."""
+    return value.lower() in {"1", "true", "yes", "on"} or "://" in value
 
 
 def _sql_databases(settings: Mapping[str, str]) -> dict[str, str]:

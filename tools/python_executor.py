@@ -38,7 +38,7 @@ def python_executor(code: str, context: ToolContext) -> str | list[str | File]:
     launch = Launch(name, fenced[1] if fenced else code, limits, command_prefix_for(name))
     outcome = run_isolated(launch, context.stopped)
     _raise_if_ended(outcome, limits)
-    files = [File(_safe_name(name), data) for name, data in outcome.files]
+    files = [File(name, data) for name, data in outcome.files]
     text = "\n".join(_lines(outcome))
     return [text or "Done.", *files] if files else text or _NOTHING
 
@@ -94,8 +94,3 @@ def _sudden_end(exit_code: int | None) -> str:
     if exit_code < 0:
         return f"The program crashed with {signal.Signals(-exit_code).name}."
     return f"The program ended itself with exit code {exit_code} before its end."
-
-
-def _safe_name(name: str) -> str:
-    """A name for the artifact that is safe in paths, addresses and headers."""
-    return re.sub(r"[^\w.-]+", "_", name.replace("/", "_")).strip("._")[-100:] or "file"

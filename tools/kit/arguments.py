@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from tools.kit.clean import clean
 from tools.kit.errors import BadArguments
 from tools.kit.schema import describe_parameters
 
@@ -21,12 +22,21 @@ def check(model: type[BaseModel], schema: Mapping[str, Any], tool: str, args: Ma
         raise BadArguments(
             f"{tool}: the arguments must be a JSON object, not {_shown(args)}. {describe_parameters(schema)}"
         )
-    given = {name: value for name, value in args.items() if value is not None or name in schema["required"]}
+    given = {name: clean(value) for name, value in args.items() if value is not None or name in schema["required"]}
+    unknown = given.keys() - schema["properties"].keys() if schema.get("additionalProperties") is False else ()
+    problems = [f"`{clean(name)}` is not an argument of it" for name in given if name in unknown]
     try:
-        return model.model_validate(given)
+        checked = model.model_validate({name: value for name, value in given.items() if name not in unknown})
     except ValidationError as error:
-        problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
-        raise BadArguments(f"{tool}: {problems}. {describe_parameters(schema)}") from error
+        found = (_problem(detail) for detail in error.errors(include_url=False))
+        raise BadArguments(_refusal(tool, [*found, *problems], schema)) from error
+    if problems:
+        raise BadArguments(_refusal(tool, problems, schema))
+    return checked
+
+
+def _refusal(tool: str, problems: Iterable[str], schema: Mapping[str, Any]) -> str:
+    return f"{tool}: {'; '.join(dict.fromkeys(problems))}. {describe_parameters(schema)}"
 
 
 def as_object(
@@ -50,7 +60,7 @@ def _problem(detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"`{path}` is missing"
     if detail["type"] == "extra_forbidden":
-        return f"`{path}` is not an argument of it"
+        return f"`{path}` is not known there"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").removesuffix(".")
     return f"`{path}` {message if message[:6] == 'should' else ': ' + message}, got {_shown(detail['input'])}".replace(
         "` :", "`:"
@@ -67,4 +77,5 @@ def _shown(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = repr(value)
+    text = str(clean(text))
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,12 +48,17 @@ def to_result(value: object, artifacts: Artifacts) -> ToolResult:
     kept: list[ArtifactRef] = []
     for part in _parts(value):
         if isinstance(part, File):
-            ref = artifacts.save(part.name, part.data, part.type_or_guess())
+            ref = artifacts.save(safe_name(part.name), part.data, part.type_or_guess())
             kept.append(ref)
             texts.append(describe(ref))
         else:
             texts.append(_text(part))
     return ToolResult("\n".join(texts), tuple(kept))
+
+
+def safe_name(name: str) -> str:
+    """A plain file name that is safe in paths, addresses and headers."""
+    return re.sub(r"[^\w.-]+", "_", name.replace("/", "_")).strip("._")[-100:] or "file"
 
 
 def describe(ref: ArtifactRef) -> str:

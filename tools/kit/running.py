@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from tools.kit.context import ToolContext
 from tools.kit.errors import ToolCrashed, ToolError, ToolFailure
 
+T = TypeVar("T")
 POLL_S = 0.1
 _THE_WORKERS_OWN = frozenset({"SoftTimeLimitExceeded", "WorkerShutdown", "WorkerTerminate"})
 """Raised into a tool by the pool that runs it; by name, since tools know nothing of Celery."""
@@ -21,7 +22,7 @@ def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolCon
     try:
         value = function(**keywords)
         if inspect.iscoroutine(value):
-            return _on_own_loop(value, context, tool)
+            return wait_for(value, context, tool)
         return value
     except ToolFailure:
         raise
@@ -35,7 +36,8 @@ def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolCon
         ) from error
 
 
-def _on_own_loop(coroutine: Coroutine[Any, Any, Any], context: ToolContext, tool: str) -> Any:
+def wait_for(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
+    """The coroutine's result, from synchronous code; cancelled with a ToolError when the context says stop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -43,9 +45,9 @@ def _on_own_loop(coroutine: Coroutine[Any, Any, Any], context: ToolContext, tool
     return _in_a_thread(coroutine, context, tool)
 
 
-def _in_a_thread(coroutine: Coroutine[Any, Any, Any], context: ToolContext, tool: str) -> Any:
+def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
     """For callers that are themselves on a loop, such as a notebook or an async test."""
-    outcome: list[Any] = []
+    outcome: list[T] = []
     failure: list[BaseException] = []
 
     def work() -> None:
@@ -62,7 +64,7 @@ def _in_a_thread(coroutine: Coroutine[Any, Any, Any], context: ToolContext, tool
     return outcome[0]
 
 
-async def _until_stopped(coroutine: Coroutine[Any, Any, Any], context: ToolContext, tool: str) -> Any:
+async def _until_stopped(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
     work = asyncio.ensure_future(coroutine)
     while not work.done():
         await asyncio.wait([work], timeout=min(POLL_S, context.remaining_s()))

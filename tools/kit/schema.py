@@ -23,7 +23,7 @@ def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
         raise BadTool(tool_name, f"its arguments have no JSON schema ({str(error).splitlines()[0]})") from error
     if raw.get("type") != "object":
         raise BadTool(tool_name, "its arguments are not a JSON object; take named parameters or one pydantic model")
-    schema = {"type": "object", "properties": {}, "required": [], **_tidy(raw)}
+    schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False, **_tidy(raw)}
     schema.pop("description", None)
     return schema
 

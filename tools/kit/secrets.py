@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
+
+from tools import config
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
 _PASSWORD_IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s:]*:([^@\s/]+)@", re.IGNORECASE)
@@ -23,7 +24,7 @@ def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
 
 def mask_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
     """The text with every secret of the environment (the process's own by default) replaced."""
-    values = set(secret_values(os.environ if environment is None else environment))
+    values = set(secret_values(config.environment() if environment is None else environment))
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= SHORTEST_CHARS:
             text = text.replace(value, MASK)

@@ -1,0 +1,72 @@
+"""Connects only where the guard permits: a name is resolved once, every address is checked, then the peer."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+
+from tools.kit.errors import ToolError
+from tools.web.addresses import Guard
+
+
+class GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Connects by address, never by name, so that a second resolution cannot answer otherwise."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """To the first address that answers. Raises ToolError when one of them is refused."""
+        addresses = await _resolve(host, port)
+        refused = [address for address in addresses if not self._guard.permits(host, port, address)]
+        if refused:
+            raise ToolError(
+                f"{host} leads to {refused[0]}, an address inside a private network, which tools may not reach. "
+                "Use a public address."
+            )
+        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        for address in addresses:
+            try:
+                stream = await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+                continue
+            await self._check_peer(stream, host, port)
+            return stream
+        raise failure
+
+    async def _check_peer(self, stream: httpcore2.AsyncNetworkStream, host: str, port: int) -> None:
+        peer = stream.get_extra_info("server_addr")
+        if not peer or not self._guard.permits(host, port, str(peer[0])):
+            await stream.aclose()
+            raise ToolError(f"{host} was connected to an address that tools may not reach.")
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        """Never."""
+        raise ToolError("Sockets of this machine cannot be reached.")
+
+    async def sleep(self, seconds: float) -> None:
+        """Between retries, of which there are none."""
+        await asyncio.sleep(seconds)
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ToolError(f"The host {host} is not known. Check the address.") from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

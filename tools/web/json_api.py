@@ -1,0 +1,54 @@
+"""Asks a service that the operator set up, and reads its JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from tools.kit.context import ToolContext
+from tools.kit.errors import ToolError
+from tools.web.addresses import Guard
+from tools.web.get import Fetched, GetLimits, get
+
+_TOO_BUSY = 429
+
+
+async def ask(address: str, query: Mapping[str, object], context: ToolContext, what: str) -> dict[str, Any]:
+    """The JSON object that the service answers. Raises ToolError; what may pass is retryable.
+
+    The service's own host may be private, since the operator named it; no redirect is followed to another.
+    """
+    given = {name: str(value) for name, value in query.items() if value is not None}
+    url = httpx2.URL(address).copy_merge_params(given)
+    guard = Guard.allowing([f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"])
+    limits = GetLimits(body_bytes=2 * 2**20, time_s=max(0.1, min(15.0, context.remaining_s())), redirects=0)
+    answer = await get(str(url), guard, limits, accept="application/json")
+    if answer.status != 200:
+        _raise_status(answer, what)
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        raise ToolError(f"{what} answered something that is not JSON. Try another way.", retryable=True) from None
+    if not isinstance(found, dict):
+        raise ToolError(f"{what} answered JSON of an unknown form. Try another way.")
+    return found
+
+
+def _raise_status(answer: Fetched, what: str) -> None:
+    reason = _reason(answer)
+    if answer.status == _TOO_BUSY or answer.status >= 500:
+        raise ToolError(f"{what} is busy or down (it answered {answer.status}{reason}).", retryable=True)
+    raise ToolError(f"{what} refused the request (it answered {answer.status}{reason}). Try another way.")
+
+
+def _reason(answer: Fetched) -> str:
+    """What the service itself says, where it says it as most do."""
+    try:
+        said = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return ""
+    reason = said.get("reason") or said.get("error") if isinstance(said, dict) else None
+    return f": {str(reason)[:200]}" if reason else ""
