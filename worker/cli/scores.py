@@ -12,7 +12,8 @@ _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u202f ](?=\d{3}(?!\d))")
 
 def holds(answer: str, expected: str) -> bool:
     """Whether the expected text stands in the answer by itself; digits may be grouped (`1,234`, `1.234`, `1 234`)."""
-    alone = re.compile(rf"(?<![\w.,]){re.escape(expected)}(?![\d]|[.,]\d)", re.IGNORECASE)
+    # Latin letters only: other scripts write a number next to a word without a space.
+    alone = re.compile(rf"(?<![A-Za-z0-9\-−])(?<!\d[.,]){re.escape(expected)}(?![A-Za-z0-9]|[.,]\d)", re.IGNORECASE)
     return bool(alone.search(answer) or alone.search(_GROUPED.sub("", answer)))
 
 
