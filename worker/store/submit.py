@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
+from worker.store.bulk import insert_runs
 from worker.store.session import NOW, Store, new_id
 from worker.store.tables import batches, configurations, owners, runs
 
@@ -23,6 +24,9 @@ LOCAL_OWNER = "local"
 
 DISCARDED_AT_ONCE = 5_000
 """Runs that one transaction of a discard deletes."""
+
+MANY = 5_000
+"""Runs of a batch from which on PostgreSQL's statistics are brought up to date at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +149,10 @@ def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Se
     try:
         with store.write() as tx:
             counted = update(batches).where(batches.c.id == batch_id, *_FILLING)
-            if tx.execute(counted.values(total=batches.c.total + len(rows))).rowcount != 1:
+            now = tx.execute(counted.values(total=batches.c.total + len(rows)).returning(NOW)).scalar()
+            if now is None:
                 raise SubmissionGone(batch_id)
-            tx.execute(insert(runs).values(created_at=NOW), rows)
+            insert_runs(tx, [row | {"created_at": now} for row in rows])
     except IntegrityError:
         raise _duplicates(store, batch_id, new) from None
     return ids
@@ -169,7 +174,11 @@ def seal(store: Store, batch_id: str, options: JsonObject | None = None) -> bool
     statement = update(batches).where(batches.c.id == batch_id, *_FILLING)
     values = {"sealed": True} if options is None else {"sealed": True, "options": options}
     with store.write() as tx:
-        return tx.execute(statement.values(values)).rowcount == 1
+        total = tx.execute(statement.values(values).returning(batches.c.total)).scalar()
+        if store.postgres and total is not None and total >= MANY:
+            # Until the planner knows of so many new rows, it would sort them all to find a batch's next ones.
+            tx.execute(text("ANALYZE runs"))
+    return total is not None
 
 
 def discard(store: Store, batch_id: str) -> None:
