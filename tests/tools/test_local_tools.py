@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tools.base import ToolError
@@ -26,6 +28,12 @@ from tools.get_attraction import get_attraction
 )
 def test_characters_are_counted_as_people_count_them(text: str, said: str) -> None:
     assert count_characters.call({"text": text}).observation == said
+
+
+def test_a_letter_with_a_million_accents_is_counted_in_time() -> None:
+    started = time.process_time()
+    assert count_characters.call({"text": "e" + "\u0301" * 1_000_000}).observation == "1 character"
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(

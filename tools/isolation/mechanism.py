@@ -15,7 +15,7 @@ BUBBLEWRAP, NAMESPACES, NONE = "bubblewrap", "namespaces", "none"
 
 REMEDY = (
     "On Linux install bubblewrap (`apt install bubblewrap`) or allow user namespaces (in a container: run it with "
-    "`--security-opt seccomp=unconfined` or `--cap-add SYS_ADMIN`); elsewhere, and at your own risk, set "
+    "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`); elsewhere, and at your own risk, set "
     "STEPMILL_PYTHON_ISOLATION=none."
 )
 _TRIAL = Limits(time_s=20.0, cpu_s=10)

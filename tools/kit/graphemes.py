@@ -10,24 +10,24 @@ _JOINER = "\u200d"
 def graphemes(text: str) -> list[str]:
     """The text in user-perceived characters (the common rules of Unicode's extended grapheme clusters)."""
     found: list[str] = []
-    for character in text:
-        if found and _continues(found[-1], character):
-            found[-1] += character
-        else:
-            found.append(character)
-    return found
+    start = 0
+    for place in range(1, len(text)):
+        if not _continues(text, start, place):
+            found.append(text[start:place])
+            start = place
+    return [*found, text[start:]] if text else []
 
 
-def _continues(cluster: str, character: str) -> bool:
-    if cluster == "\r":
-        return character == "\n"
-    if cluster[-1] in "\r\n" or character in "\r\n":
-        return False
+def _continues(text: str, start: int, place: int) -> bool:
+    """Whether the character at `place` belongs to the cluster that begins at `start`."""
+    before, character = text[place - 1], text[place]
+    if before in "\r\n" or character in "\r\n":
+        return before == "\r" and character == "\n"
     return (
         _extends(character)
-        or (cluster[-1] == _JOINER and _is_pictograph(character))
-        or (_is_flag_half(character) and len(cluster) == 1 and _is_flag_half(cluster))
-        or _hangul(cluster[-1], character)
+        or (before == _JOINER and _is_pictograph(character))
+        or (_is_flag_half(character) and place == start + 1 and _is_flag_half(before))
+        or _hangul(before, character)
     )
 
 
