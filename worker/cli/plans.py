@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 from tools.registry import Registry, load_tools
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
 from worker.local.plan import StackPlan, WorkerPlan
 from worker.settings import Settings
 
+SHORT_GRACE_S = 2.0
 PYTHON_GROUP = "python"
 """Runs programs of a model's making, so it has processes of its own."""
 
@@ -33,19 +34,18 @@ def stack_plan(settings: Settings, *, api_port: int = 0, flower_port: int = 0) -
 
 
 def small_plan(settings: Settings) -> StackPlan:
-    """For one command: on free ports, as few processes as will do."""
+    """For one command: on free ports, and as few processes as will do, since each takes a second to start."""
     full = stack_plan(settings)
-    workers = tuple(worker for worker in full.workers if worker.name != "think-interactive")
-    return StackPlan(
-        data_dir=settings.data_dir,
-        database_url=full.database_url,
-        redis_url=full.redis_url,
-        practice=full.practice,
-        api_port=0,
-        flower_port=0,
-        workers=workers,
-        drain_grace_s=min(2.0, settings.drain_grace_s),
-        extra_env={"STEPMILL_DRAIN_GRACE_S": str(min(2.0, settings.drain_grace_s))},
+    groups = [f"tools.{group}" for group in sorted(load_tools(settings.tool_modules).groups())]
+    grace_s = min(SHORT_GRACE_S, settings.drain_grace_s)
+    return replace(
+        full,
+        workers=(
+            WorkerPlan("think", f"{QUEUE_THINK},{QUEUE_INTERACTIVE}", "threads", 32),
+            WorkerPlan("tools", ",".join([*groups, QUEUE_QUARANTINE]), "prefork", 2),
+        ),
+        drain_grace_s=grace_s,
+        extra_env={"STEPMILL_DRAIN_GRACE_S": str(grace_s)},
     )
 
 
@@ -61,7 +61,3 @@ def _tool_workers(registry: Registry) -> list[WorkerPlan]:
     if PYTHON_GROUP in registry.groups():
         workers.append(WorkerPlan("tools-python", f"tools.{PYTHON_GROUP}", "prefork", 1))
     return workers
-
-
-def log_dir(settings: Settings) -> Path:
-    return settings.data_dir / "logs"

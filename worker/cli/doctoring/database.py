@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,11 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from worker.cli.checks import address
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
+from worker.store.invariants import check
 from worker.store.migrate import revisions
 from worker.store.session import Store, open_store
 
 MOST_SKEW_S = 5.0
-INVARIANTS = "worker.store.invariants"
+SHOWN_VIOLATIONS = 3
 
 
 def database(patient: Patient) -> Iterator[Finding]:
@@ -31,7 +30,7 @@ def database(patient: Patient) -> Iterator[Finding]:
         store = open_store(url, pool_size=2)
         yield from _schema(store, url, patient)
         if "database" in patient.usable:
-            yield from _writable(store)
+            yield from writable(store)
             yield from _clock(store)
             yield from _invariants(store)
     except (SQLAlchemyError, ModuleNotFoundError) as error:
@@ -59,7 +58,8 @@ def _schema(store: Store, url: str, patient: Patient) -> Iterator[Finding]:
     yield fault("database", "not_migrated", f"The database {address(url)} {state}.", "Run `stepmill db upgrade`.")
 
 
-def _writable(store: Store) -> Iterator[Finding]:
+def writable(store: Store) -> Iterator[Finding]:
+    """Whether it takes writes, and on SQLite whether writers leave readers alone."""
     try:
         with store.write() as tx:
             tx.execute(text("UPDATE workers SET stuck = stuck WHERE id = ''"))
@@ -87,9 +87,7 @@ def _clock(store: Store) -> Iterator[Finding]:
 
 
 def _invariants(store: Store) -> Iterator[Finding]:
-    """What must always hold in the tables, where this version can say so."""
-    if find_spec(INVARIANTS) is None:
-        return
-    for broken in importlib.import_module(INVARIANTS).violations(store):
-        remedy = "This is a bug in stepmill: keep the database and report it."
-        yield fault("invariants", "invariant", str(broken), remedy)
+    """What must always be true of the tables."""
+    for broken in check(store, SHOWN_VIOLATIONS):
+        message = f"{broken.says} Not so for {broken.subject}: {broken.seen}."
+        yield fault("invariants", "invariant", message, "This is a bug in stepmill: keep the database and report it.")

@@ -27,7 +27,7 @@ def redis(patient: Patient) -> Iterator[Finding]:
         with redis_client(url) as client:
             info: dict[str, Any] = client.info()
             patient.usable.add("redis")
-            yield from _server(url, info)
+            yield from server(url, info)
             yield from _policy(client, info)
     except UserError as error:
         yield fault("redis", "redis_url", error.message, error.hint)
@@ -40,7 +40,8 @@ def redis(patient: Patient) -> Iterator[Finding]:
         yield fault("redis", "redis_away", message, remedy, Level.UNREACHABLE)
 
 
-def _server(url: str, info: dict[str, Any]) -> Iterator[Finding]:
+def server(url: str, info: dict[str, Any]) -> Iterator[Finding]:
+    """What the server says of itself: its version, and whether anybody may use it."""
     version = str(info["redis_version"])
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
         yield fault("redis", "redis_version", f"Redis is {version}; 6.2 or newer is needed.", "Upgrade it.")
