@@ -142,8 +142,15 @@ def _hot_reasons(store: Store, batch_id: str, serving: Mapping[str, int]) -> lis
         .where(tool_calls.c.state == CallState.PENDING.value)
         .group_by(tool_calls.c.queue)
     )
+    held = (
+        select(active.c.parked, active.c.wait_reason, func.count().label("n"))
+        .where(active.c.batch_id == batch_id, active.c.phase == Phase.ACT.value, active.c.parked.is_not(None))
+        .group_by(active.c.parked, active.c.wait_reason)
+        .limit(100)
+    )
     with store.read() as tx:
         found = [Reason(_why_thinking(row, serving), row.n) for row in tx.execute(thinking).all()]
+        found += [Reason(_parked(row.parked, row.wait_reason), row.n) for row in tx.execute(held).all()]
         found += [Reason(_why_queue("tool call", row.queue, serving), row.n) for row in tx.execute(acting).all()]
     return found
 
