@@ -82,6 +82,11 @@ def test_a_figure_left_open_is_kept_and_one_saved_by_name_is_not_kept_twice() ->
     assert list(artifacts.files) == ["figure-1.png", "chart.png"]
 
 
+def test_characters_that_the_fonts_lack_are_told() -> None:
+    said = run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('\u80a1\u4ef7')\nplt.show()")
+    assert said.startswith("The fonts here lack: 价股. Write the chart's texts in Latin letters.\nSaved file")
+
+
 def test_nothing_is_kept_between_calls() -> None:
     run("open('left', 'w').write('x')\nopen('/tmp/left', 'w').write('x')\nx = 1")
     assert (

@@ -12,6 +12,8 @@ from tools.kit.errors import ToolError
 
 _MAX_PDF_PAGES = 200
 _MAX_CHARS = 400_000
+_STATED_DATES = {"extensive_search": False, "original_date": True}
+"""A date is taken from what the page states, never guessed from its text."""
 _TEXT = re.compile(r"text/|application/(json|.*\+json|xml|.*\+xml|x-ndjson|yaml|x-yaml|javascript|csv|rtf)")
 
 
@@ -66,7 +68,7 @@ def _html(text: str, url: str) -> dict[str, str]:
     if "<html" not in text[:4096].lower():
         text = f"<html><body>{text}</body></html>"
     main = trafilatura.extract(text, url=url, output_format="markdown", include_links=True)
-    about = trafilatura.extract_metadata(text, default_url=url)
+    about = trafilatura.extract_metadata(text, default_url=url, date_config=_STATED_DATES)
     known = {name: str(getattr(about, name, None) or "") for name in ("title", "author", "date")}
     return known | {"text": main or trafilatura.html2txt(text), "title": known["title"] or _title(text)}
 

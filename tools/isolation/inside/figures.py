@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from typing import Any
 
 from matplotlib import _pylab_helpers
@@ -18,8 +20,19 @@ def show(*_arguments: Any, **_options: Any) -> None:
     for manager in sorted(_pylab_helpers.Gcf.get_all_fig_managers(), key=lambda manager: manager.num):
         figure = manager.canvas.figure
         if figure.get_axes():
-            figure.savefig(_free_name(), dpi=max(figure.dpi, 120))
+            _save(figure)
         _pylab_helpers.Gcf.destroy(manager)
+
+
+def _save(figure: Any) -> None:
+    """Characters that no font here holds are told in a line that helps, not in warnings about this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(_free_name(), dpi=max(figure.dpi, 120))
+    texts = [str(warning.message) for warning in caught]
+    codes = sorted({int(match[1]) for text in texts if (match := re.match(r"Glyph (\d+) .*missing", text))})
+    if codes:
+        print(f"The fonts here lack: {''.join(map(chr, codes))}. Write the chart's texts in Latin letters.")
 
 
 def _free_name() -> str:
