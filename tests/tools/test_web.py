@@ -81,6 +81,29 @@ def test_a_search_without_results_or_set_up_says_what_to_do(web: WebServer) -> N
         web_search.call("acme", context(web))
 
 
+def test_a_login_in_the_services_address_is_sent_and_never_shown(web: WebServer) -> None:
+    web.json("/search", {"results": []})
+    address = web.url.replace("://", "://me:pass%20word@")
+    assert "No results" in web_search.call("acme", context(web, STEPMILL_SEARXNG_URL=address)).observation
+    assert web.headers[-1]["Authorization"] == "Basic bWU6cGFzcyB3b3Jk"
+    web.text("/search", "no", status=401)
+    with pytest.raises(ToolError, match="answered 401") as caught:
+        web_search.call("acme", context(web, STEPMILL_SEARXNG_URL=address))
+    assert "pass" not in caught.value.message
+
+
+def test_a_name_server_that_hangs_holds_up_no_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    hung = threading.Event()
+    monkeypatch.setattr("tools.web.guarded.socket.getaddrinfo", lambda *_, **__: hung.wait(20))
+    cancelled = threading.Event()
+    threading.Timer(0.2, cancelled.set).start()
+    started = time.monotonic()
+    with pytest.raises(ToolError, match="cancelled"):
+        fetch_url.call("https://hung.example/", ToolContext(settings={}, cancelled=cancelled.is_set))
+    hung.set()
+    assert time.monotonic() - started < 3
+
+
 def test_a_page_is_read_with_title_author_date_and_address(web: WebServer) -> None:
     web.text("/acme", ARTICLE)
     web.redirect("/moved", "/acme", 301)

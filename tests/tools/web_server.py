@@ -32,6 +32,7 @@ class WebServer:
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
+        self.headers: list[dict[str, str]] = []
         self.closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -81,6 +82,7 @@ class WebServer:
                 parts = urlsplit(self.path)
                 query = {name: values[0] for name, values in parse_qs(parts.query).items()}
                 outer.requests.append((parts.path, query))
+                outer.headers.append(dict(self.headers.items()))
                 if parts.path.startswith("/drip"):
                     return self._drip()
                 page = outer.pages.get(parts.path)

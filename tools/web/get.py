@@ -47,14 +47,19 @@ class Fetched:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def get(url: str, guard: Guard, limits: GetLimits, accept: str = "*/*") -> Fetched:
-    """Whatever the status. Raises ToolError: a refused or malformed address, no answer in time, too many redirects."""
+async def get(
+    url: str, guard: Guard, limits: GetLimits, accept: str = "*/*", authorization: str | None = None
+) -> Fetched:
+    """Whatever the status; `authorization` goes to every host that it is redirected to.
+
+    Raises ToolError: a refused or malformed address, no answer in time, too many redirects."""
     backend = GuardedBackend(guard)
+    headers = [*_HEADERS, ("Accept", accept), *([("Authorization", authorization)] if authorization else [])]
     try:
         async with asyncio.timeout(limits.time_s), httpcore2.AsyncConnectionPool(network_backend=backend) as pool:
             target = checked_url(url)
             for _ in range(limits.redirects + 1):
-                answer = await _get_once(pool, target, accept, limits)
+                answer = await _get_once(pool, target, headers, limits)
                 location = answer.headers.get("location")
                 if answer.status not in _REDIRECTS or not location:
                     return answer
@@ -95,8 +100,10 @@ def _host(url: str) -> str:
         return url
 
 
-async def _get_once(pool: httpcore2.AsyncConnectionPool, url: httpx2.URL, accept: str, limits: GetLimits) -> Fetched:
-    headers = [("Host", url.netloc.decode("ascii")), *_HEADERS, ("Accept", accept)]
+async def _get_once(
+    pool: httpcore2.AsyncConnectionPool, url: httpx2.URL, common: list[tuple[str, str]], limits: GetLimits
+) -> Fetched:
+    headers = [("Host", url.netloc.decode("ascii")), *common]
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     async with pool.stream("GET", target, headers=headers, extensions={"timeout": _TIMEOUTS}) as answer:
         found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -65,8 +67,29 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 async def _resolve(host: str, port: int) -> list[str]:
+    """In a thread that nobody waits for: a name server that hangs must not hold up a cancelled call."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[Any]] = loop.create_future()
+
+    def look_up() -> None:
+        try:
+            answer: list[Any] | Exception = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            answer = error
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            loop.call_soon_threadsafe(_settle, found, answer)
+
+    threading.Thread(target=look_up, name=f"resolve-{host}", daemon=True).start()
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(entry[4][0]) for entry in await found))
     except (OSError, UnicodeError) as error:
         raise ToolError(f"The host {host} is not known. Check the address.") from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _settle(found: asyncio.Future[list[Any]], answer: list[Any] | Exception) -> None:
+    if found.done():
+        return
+    if isinstance(answer, Exception):
+        found.set_exception(answer)
+    else:
+        found.set_result(answer)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import httpx2
 
@@ -19,13 +21,17 @@ _TOO_BUSY = 429
 async def ask(address: str, query: Mapping[str, object], context: ToolContext, what: str) -> dict[str, Any]:
     """The JSON object that the service answers. Raises ToolError; what may pass is retryable.
 
+    A user name and password in the address are sent as such (Basic).
+
     The service's own host may be private, since the operator named it; no redirect is followed to another.
     """
     given = {name: str(value) for name, value in query.items() if value is not None}
-    url = httpx2.URL(address).copy_merge_params(given)
+    named = httpx2.URL(address)
+    login = f"Basic {base64.b64encode(unquote_to_bytes(named.userinfo)).decode()}" if named.userinfo else None
+    url = named.copy_with(userinfo=b"").copy_merge_params(given)
     guard = Guard.allowing([f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"])
     limits = GetLimits(body_bytes=2 * 2**20, time_s=max(0.1, min(15.0, context.remaining_s())), redirects=0)
-    answer = await get(str(url), guard, limits, accept="application/json")
+    answer = await get(str(url), guard, limits, accept="application/json", authorization=login)
     if answer.status != 200:
         _raise_status(answer, what)
     try:
