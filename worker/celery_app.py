@@ -42,6 +42,8 @@ def make_app(config: Settings) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         # The children are fresh interpreters: the parent has threads, which a fork would copy in mid-step.
         worker_pool_start_method="spawn",
+        # They import everything anew. Celery kills a child that is not up after 4 s, and then the next one, for ever.
+        worker_proc_alive_timeout=120.0,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={

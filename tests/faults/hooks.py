@@ -123,9 +123,20 @@ def compute(seconds: float, context: ToolContext) -> str:
     return "worked"
 
 
-@tool(group="slow", idempotent=True, timeout_s=60)
-def spawn_nap(seconds: float) -> str:
-    """Have a process of its own sleep.
+@tool(group="deadly", idempotent=True, timeout_s=60)
+def linger(seconds: float) -> str:
+    """Sleep deeply, in a group of its own.
+
+    Args:
+        seconds: how long
+    """
+    time.sleep(seconds)
+    return "rested"
+
+
+@tool(group="deadly", idempotent=True, timeout_s=60)
+def linger_in_child(seconds: float) -> str:
+    """Have a process of its own sleep, in a group of its own.
 
     Args:
         seconds: how long
@@ -146,8 +157,8 @@ def die(name: str) -> str:
 
 
 @tool(group="deadly", idempotent=True, timeout_s=20)
-def die_in(name: str, context: ToolContext) -> str:
-    """Answer, unless the fault says otherwise.
+def live_on(name: str) -> str:
+    """Answer.
 
     Args:
         name: whatever

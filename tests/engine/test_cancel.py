@@ -1,0 +1,94 @@
+"""Stop means stop: sockets are closed, processes killed, and no further step begins."""
+
+from __future__ import annotations
+
+import statistics
+
+import psutil
+from sqlalchemy import func, select
+
+from tests.engine.fleet import THINK, Fleet, slowness
+from tests.engine.questions import long_ones
+from worker.celery_app import make_app
+from worker.dispatch import Dispatcher, connect_redis
+from worker.settings import Settings
+from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
+from worker.store.tables import active, runs, steps
+
+
+def cancel_all(fleet: Fleet, *batch_ids: str) -> None:
+    """As the API does it: the flag, the rows, and a word to the workers."""
+    dispatcher = Dispatcher(make_app(Settings(redis_url=fleet.redis_url)), connect_redis(fleet.redis_url))
+    for batch_id in batch_ids:
+        for run in fleet.runs(batch_id):
+            stopped = cancel_run(fleet.store, run.id)
+            assert stopped is not None
+            dispatcher.abort(stopped.aborted)
+    dispatcher.redis.close()
+
+
+def seconds_to_stop(fleet: Fleet, batch_id: str) -> float:
+    """The median over its runs from asking to the last attempt's end, as the database's clock has it."""
+    query = select(runs.c.stopped_at - runs.c.stop_asked_at).where(runs.c.batch_id == batch_id)
+    return float(statistics.median(row[0] for row in fleet.rows(query)))
+
+
+def has_stopped(fleet: Fleet, batch_id: str) -> bool:
+    return all(run.stopped_at is not None for run in fleet.runs(batch_id))
+
+
+def test_a_cancel_closes_the_models_socket_and_ends_tools_in_threads_and_in_processes(fleet: Fleet) -> None:
+    fleet.start(THINK)
+    fleet.start(["tools.slow"])
+    processes = fleet.start(["tools.python", "tools.test", "tools.deadly"], pool="prefork", slots=4)
+    in_threads = fleet.submit(["Use nap(seconds=50)."] * 3)
+    fleet.wait("the tools run", lambda: len(fleet.in_flight(call=True)) == 3)
+    in_processes = fleet.submit(["Use linger(seconds=50)."] * 3 + ["Use linger_in_child(seconds=50)."])
+    fleet.wait("the processes work too", lambda: len(fleet.in_flight(call=True)) == 7)
+    fleet.practice.control(latency="60")
+    asking = fleet.submit(["What is 1 + 2?"] * 3)
+    fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 3)
+    before = {child.pid for child in processes.children()}
+
+    cancel_all(fleet, in_threads, in_processes, asking)
+
+    fleet.wait("the sockets are closed", lambda: fleet.practice.stats()["client_gone"] == 3)
+    fleet.wait("no attempt of a model call or a heedful tool goes on", lambda: has_stopped(fleet, in_threads))
+    fleet.wait("nor of the model", lambda: has_stopped(fleet, asking))
+    assert seconds_to_stop(fleet, in_threads) < 2 * slowness()
+    assert seconds_to_stop(fleet, asking) < 2 * slowness()
+    fleet.wait("the sleeper is gone", lambda: not _sleepers(processes.pid))
+    fleet.wait("the processes were replaced", lambda: before - {c.pid for c in processes.children()})
+    for batch_id in (in_threads, in_processes, asking):
+        assert set(fleet.states(batch_id)) == {"cancelled"}
+    later = fleet.submit(["Use count_up(name='after')."])
+    fleet.practice.control(latency="0")
+    assert fleet.finish(later) == {"succeeded": 1}, "the worker is as good as new"
+
+
+def _sleepers(pid: int) -> list[psutil.Process]:
+    return [p for p in psutil.Process(pid).children(recursive=True) if p.name() == "sleep"]
+
+
+def test_a_paused_batch_starts_no_step_until_it_is_resumed_and_a_cancelled_one_none_at_all(fleet: Fleet) -> None:
+    fleet.practice.control(latency="0.05")
+    fleet.start(slots=8)
+    paused, dropped = fleet.submit(long_ones(20, 8)), fleet.submit(long_ones(20, 8))
+    fleet.wait("both are under way", lambda: min(_steps(fleet, paused), _steps(fleet, dropped)) > 20)
+    assert pause_batch(fleet.store, paused)
+    assert cancel_batch(fleet.store, dropped)
+    cancel_chunk(fleet.store, dropped)
+    parked = select(func.count()).select_from(active).where(active.c.batch_id == paused, active.c.parked.is_(None))
+    fleet.wait("the paused runs have given up their slots", lambda: fleet.rows(parked)[0][0] == 0)
+    fleet.wait("the cancelled batch has ended", lambda: fleet.ended(dropped) == 20)
+    stands = _steps(fleet, paused), _steps(fleet, dropped)
+    other = fleet.submit(long_ones(20, 3))
+    assert fleet.finish(other) == {"succeeded": 20}
+    assert (_steps(fleet, paused), _steps(fleet, dropped)) == stands, "neither moved meanwhile"
+    assert resume_batch(fleet.store, paused)
+    assert fleet.finish(paused) == {"succeeded": 20}
+
+
+def _steps(fleet: Fleet, batch_id: str) -> int:
+    query = select(func.count()).select_from(steps).join(runs, runs.c.id == steps.c.run_id)
+    return int(fleet.rows(query.where(runs.c.batch_id == batch_id))[0][0])

@@ -1,0 +1,40 @@
+"""At each named point a process is killed, once; the run goes on within the stated time and ends as it should."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import select
+
+from tests.engine.fleet import SLACK_S, Fleet, quick_settings
+from tests.engine.questions import counted
+from tests.engine.wholeness import assert_whole
+from worker.core.machine import unknown_outcome
+from worker.faults import POINTS
+from worker.store.tables import attempts, tool_calls
+
+IN_WORKERS = [point for point in POINTS if not point.startswith("migrate")]
+UNCERTAIN = ("call.started", "call.done")
+"""Killed here, a call that must not be repeated has begun and has not told its result."""
+LIMIT_S = quick_settings().takeover_s + quick_settings().resend_after_s + SLACK_S
+
+
+@pytest.mark.parametrize("point", IN_WORKERS)
+def test_a_process_killed_at_a_point_costs_one_step_at_most(fleet: Fleet, point: str) -> None:
+    mark = fleet.directory / "struck"
+    batch = fleet.submit(counted(6))
+    victim = fleet.start(wait=False, TEST_FAULT=json.dumps({"point": point, "do": "kill", "once": str(mark)}))
+    fleet.wait("the fault has struck", mark.exists)
+    fleet.wait("the worker is dead", lambda: not victim.alive)
+    fleet.start()
+    assert fleet.finish(batch, LIMIT_S) == {"succeeded": 6}
+    assert_whole(fleet, batch)
+    lost = fleet.rows(select(attempts).where(attempts.c.outcome == "lost"))
+    unknown = fleet.rows(select(tool_calls).where(tool_calls.c.observation == unknown_outcome("count_up")))
+    assert all(row.attempt == 1 for row in lost), "nothing was lost twice"
+    assert {row.run_id for row in unknown} <= {row.run_id for row in lost}
+    if point in UNCERTAIN:
+        assert len(unknown) >= 1, "the model is told that nobody knows"
+    elif not point.startswith("call."):
+        assert sum(fleet.counter.counts.values()) + len(unknown) >= 6
