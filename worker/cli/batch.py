@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from worker.cli.batches.control import cancel_command, pause_command, resume_command, retry_command
+from worker.cli.batches.estimate import estimate_command
 from worker.cli.batches.looking import list_command, results_command, status_command
 from worker.cli.batches.submit import submit_command
 
@@ -23,5 +24,6 @@ for command in (
     pause_command,
     resume_command,
     retry_command,
+    estimate_command,
 ):
     batch_group.add_command(command)
