@@ -58,7 +58,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("unclosed", "Action: calculator[[2 + 2", BAD),
     ("half closed", "Action: calculator[[2 + 2]", BAD),
     ("cut", "Thought: t\nAction: web_search[[the long", BAD),
-    ("cut name", "Thought: t\nAction: web_sea", act("web_sea", {})),
+    ("cut name", "Thought: t\nAction: web_sea", BAD),
     ("unknown", "Action: wikipedia[[a]]", act("wikipedia", "a")),
     ("unbalanced", "Action: web_search[[interval [0, 1)]]", BAD),
     ("parameters", 'Action: convert_time[[{"time": "1", "zone": "a"}]]', act("convert_time", {"time": "1", "zone": "a"})),

@@ -115,7 +115,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("answer with a tool", '{"type": "answer", "content": "a", "tool_name": "get_weather", "tool_args": {"city": "b"}}', BAD),
     ("answer wrapped", '{"response": {"type": "answer", "content": "a"}}', ans("a")),
     ("answer cut", '{"type": "answer", "content": "the lo', BAD),
-    ("answer cut after", '{"type": "answer", "content": "the lot"', BAD),
+    ("answer without its brace", '{"type": "answer", "content": "the lot"', ans("the lot")),
     ("answer twice the same", said('"a"') + said('"a"'), ans("a")),
     ("answer twice", said('"a"') + said('"b"'), BAD),
     ("answer then question", said('"a"') + '\n\nUser: and b?\n' + said('"b"'), ans("a")),

@@ -48,13 +48,16 @@ def as_arguments(value: Any, tool: ToolView | None) -> JsonObject | str | Refuse
 
 
 def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refused:
-    if value.lstrip().startswith("{"):
+    if value.lstrip().startswith(("{", '"{', '"\\"')):
         try:
             inner = read_value(value)
         except Unreadable:
             inner = None
-        if inner is not None and isinstance(inner.value, dict) and not value[inner.end :].strip():
-            return inner.value
+        if inner is not None and not value[inner.end :].strip():
+            if isinstance(inner.value, dict):
+                return inner.value
+            if isinstance(inner.value, str) and inner.value.lstrip().startswith("{"):
+                return _from_string(inner.value, tool)
     if tool is not None and tool.text_parameter is None:
         return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}, not a string.")
     return value

@@ -17,6 +17,7 @@ _KEYWORD = re.compile(r"\s*[`\"']?([^\W\d]\w*)[`\"']?\s*(?:=(?!=)|[:：]=?|＝)\
 _BLANKS = re.compile(r"[\s\u200b\ufeff\u00a0]*")
 _TAKES_OTHER_PREFIX = re.compile(r"(?:[fFbBuU]|[fF][rR]|[rR][fF]|[bB][rR])[\"']")
 _OPEN, _CLOSE = "([{（", ")]}）"
+_NO_TEXT = "*<\"'“{["
 _ENDS = (")", "）")
 
 
@@ -100,6 +101,8 @@ def _bare(text: str, begin: int, name: str | None, tools: Sequence[ToolView]) ->
     value = text[begin:end].strip()
     if not value:
         raise Unreadable("a value is missing")
+    if value[0] in _NO_TEXT or value == name or re.match(r"\w+\s*=(?!=)", value):
+        raise Unreadable(f"{value[:40]} is not a plain value")
     if any(re.search(rf"(?<!\w){re.escape(tool.name)}\s*[(\[]", value) for tool in tools):
         raise Unreadable("a call inside a call: make one call a step")
     return _Argument(name, value, bare=True, end=end)

@@ -66,6 +66,11 @@ def within(spans: list[tuple[int, int]], position: int) -> bool:
     return any(start <= position < end for start, end in spans)
 
 
+def in_triple_quotes(text: str, position: int) -> bool:
+    """Whether a place in a program lies inside a triple-quoted string."""
+    return _Strings(text, 0).holds(position)
+
+
 def unwrap_whole(text: str) -> str:
     """The body, where the whole text is one fenced block; else the text."""
     if not text.startswith(("```", "~~~")):

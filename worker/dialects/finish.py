@@ -10,7 +10,10 @@ from worker.dialects.calls import read_call
 from worker.dialects.labelled import Bad, Outcome, Said
 from worker.dialects.labels import Kind, Label
 from worker.dialects.page import Page, answer_end
+from worker.dialects.strings import Unreadable, read_string
 
+FINISH_COLON = re.compile(r"\s*[`*]{0,3}(?:finish|final answer|answer)[`*]{0,3}[ \t]*[:：](?=\s*\S)", re.I)
+FINISH_OPENS = re.compile(r"\s*[`*]{0,3}(?P<name>finish|final answer)[ \t]*(?P<open>[\[(])", re.I)
 _KEYS = ("answer", "final_answer", "result", "text", "content", "output", "response")
 
 
@@ -37,12 +40,24 @@ def _bracketed(page: Page, start: int, begin: int, end: int, turn: Label | None)
         except TwoReadings:
             return Bad("Brackets in the answer make its end unclear; balance them.")
         if close is not None:
-            text = page.text[begin:close].strip()
+            text = _unnamed(page.text[begin:close].strip())
             return Said(text, start, close + 1, turn) if text else Bad("The answer is empty.")
     text = page.text[begin:end].strip()
     if page.finished and text and turn is None and "[" not in text:
         return Said(text, start, end)
     return Bad("Finish[…] is not closed, so the answer may have been cut off.")
+
+
+def _unnamed(text: str) -> str:
+    """`answer="…"` between the brackets is the string alone."""
+    named = re.match(r"(?:answer|final_answer|content)\s*=\s*(?=[\"'])", text)
+    if named is None:
+        return text
+    try:
+        value, end = read_string(text, named.end())
+    except Unreadable:
+        return text
+    return value.strip() if end == len(text) else text
 
 
 def _called(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:

@@ -16,7 +16,7 @@ from worker.dialects.texts import text_input, trim
 
 _ENDS_BLOCK = frozenset({Kind.OBSERVATION, Kind.THOUGHT, Kind.ANSWER})
 _WORD_JSON = re.compile(r"(?:json|`)[ \t]*\n?[ \t]*(?=\{)", re.I)
-_HAS_OBJECT = re.compile(r"\{\s*[\"'“]")
+_HAS_OBJECT = re.compile(r"[{｛]\s*[\"'“]|^\s*\(\s*[\"'“]")
 _DATA_WORDS = ("json", "json5", "jsonc", "js", "javascript")
 
 
@@ -40,7 +40,8 @@ def json_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused
 def plain_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused:
     """The input where the dialect asks for plain text: up to the next label; a fence around the whole is taken off."""
     fence = fence_at(page.text, start)
-    if fence is not None and _is_whole(page, fence):
+    program = tool is not None and tool.code_language is not None
+    if fence is not None and (program or fence.language or _is_whole(page, fence)):
         return _fenced(page, fence, tool)
     value, end = _line_of(page, start)
     return text_input(value, tool, end)

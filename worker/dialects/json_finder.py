@@ -15,7 +15,11 @@ from worker.dialects.strings import Unreadable
 _BEGINS = re.compile(r"[{\[]")
 _TURNS = frozenset({Kind.OBSERVATION, Kind.WEAK_OBSERVATION, Kind.SPEAKER, Kind.QUESTION})
 _MAX_TRIES = 12
-_WRAPPERS = frozenset({"tool_call", "action", "response", "answer", "function_call", "output", "reply", "result"})
+_WRAPPERS = frozenset(
+    {"tool_call", "tool_calls", "tool_calling", "action", "actions", "calls", "response", "answer", "function_call"}
+    | {"output", "reply", "result"}
+)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +32,22 @@ class Found:
     end: int
 
 
-def find_objects(text: str, counts: Callable[[JsonObject], bool], finished: bool) -> list[Found] | str:
+def find_objects(text: str, kind: Callable[[JsonObject], str | None], finish_reason: str | None) -> list[Found] | str:
     """The objects that count, in order; a reason where there is none, or where the first one cannot be read."""
     found: list[Found] = []
     at, tries = 0, 0
     begin = _first_begin(text)
     while begin is not None and tries < _MAX_TRIES:
-        read = _try(text, begin, finished)
+        read = _try(text, begin, finished=finish_reason == "stop")
+        if isinstance(read, Unreadable) and read.cut and not found and finish_reason != "length":
+            read = _unclosed_answer(text, begin, kind) or read
         if isinstance(read, Unreadable):
             if not found and (read.cut or _means_an_object(text, begin)):
                 return f"The JSON cannot be read: {read}."
             at, tries = begin + 1, tries + 1
         else:
             before = text[:begin].strip().removesuffix("```json").rstrip("` \n") if not found else ""
-            found += [Found(value, before, begin, read.end) for value in _objects(read.value, counts)]
+            found += [Found(value, before, begin, read.end) for value in _objects(read.value, kind)]
             at = max(read.end, begin + 1)
             tries += 0 if found else 1
         if len(found) > _MAX_TRIES:
@@ -70,7 +76,7 @@ def _first_begin(text: str) -> int | None:
     return match.start() if match else None
 
 
-def _try(text: str, begin: int, finished: bool) -> Read | Unreadable:
+def _try(text: str, begin: int, *, finished: bool) -> Read | Unreadable:
     try:
         return read_value(text, begin, AtEnd.CLOSE if finished else AtEnd.CLOSE_OUTER)
     except Unreadable as error:
@@ -82,18 +88,32 @@ def _means_an_object(text: str, begin: int) -> bool:
     return re.match(r"\{\s*[\"'“]?\w+[\"'”]?\s*[:：]", text[begin : begin + 80]) is not None
 
 
-def _objects(value: Any, counts: Callable[[JsonObject], bool]) -> list[JsonObject]:
+def _objects(value: Any, kind: Callable[[JsonObject], str | None]) -> list[JsonObject]:
     if isinstance(value, str):
         inner = _try(value, 0, finished=False)
-        return [] if isinstance(inner, Unreadable) or isinstance(inner.value, str) else _objects(inner.value, counts)
+        return [] if isinstance(inner, Unreadable) or isinstance(inner.value, str) else _objects(inner.value, kind)
     if isinstance(value, list):
-        return [item for part in value[:20] if isinstance(part, dict) for item in _objects(part, counts)]
+        return [item for part in value[:20] if isinstance(part, dict) for item in _objects(part, kind)]
     if not isinstance(value, dict):
         return []
-    if counts(value):
+    if kind(value) is not None:
         return [value]
     if len(value) == 1:
         key, inner_value = next(iter(value.items()))
-        if key in _WRAPPERS and isinstance(inner_value, dict) and counts(inner_value):
-            return [inner_value]
+        if key in _WRAPPERS and isinstance(inner_value, (dict, list)):
+            return _objects(inner_value, kind)
     return []
+
+
+def with_plain_keys(value: JsonObject) -> JsonObject:
+    """The object with keys in lower case and words joined by `_`, as our own keys are written."""
+    return {key.lower() if "_" in key else _HUMP.sub("_", key).lower(): inner for key, inner in value.items()}
+
+
+def _unclosed_answer(text: str, begin: int, kind: Callable[[JsonObject], str | None]) -> Read | None:
+    """An answer whose text is whole and only the brace behind it is missing: showing it harms nobody."""
+    try:
+        read = read_value(text, begin, AtEnd.CLOSE)
+    except Unreadable:
+        return None
+    return read if isinstance(read.value, dict) and kind(read.value) == "answer" else None

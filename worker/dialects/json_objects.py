@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
-from worker.dialects.json_finder import Found, find_objects, real
-from worker.dialects.names import find_tool, says_final
+from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
+from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import claims_result
 from worker.dialects.reasoning import without_reasoning
 from worker.dialects.schema_text import list_tools
@@ -77,7 +77,7 @@ class JsonObjects(TextDialect):
 
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         tidied = tidy(reply.text)
-        found = find_objects(tidied.text, lambda value: _kind(value) is not None, reply.finish_reason == "stop")
+        found = find_objects(tidied.text, _kind, reply.finish_reason)
         outcome = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
         if isinstance(outcome, str):
             reason = "The reply is empty." if not tidied.text else outcome
@@ -112,6 +112,7 @@ def _rest(text: str) -> tuple[str, ...]:
 
 def _kind(value: JsonObject) -> str | None:
     """`call`, `answer` or `result`; None for an object of another kind. Contradictory ones are `both`."""
+    value = with_plain_keys(value)
     written = str(value.get("type") or "").lower().replace("-", "_").replace(" ", "_")
     if written in _RESULT_TYPES:
         return "result"
@@ -141,8 +142,8 @@ def _read(text: str, found: list[Found], tools: Sequence[ToolView]) -> tuple[Act
         return "The object holds a tool call and an answer. Write one of them."
     other = next((at for at, kind in enumerate(kinds) if kind != kinds[0]), None)
     if other is not None and kinds[other] != "result":
-        built_on = kinds[0] == "call" and claims_result(text[found[0].end : found[other].begin])
-        if not built_on:
+        between = text[found[0].end : found[other].begin]
+        if kinds[0] != "call" or not (claims_result(between) or "{" in between):
             return "The reply holds a tool call and an answer. Write one of them."
     if kinds[0] == "answer":
         texts = [_content(item.value) for item, kind in zip(found, kinds, strict=True) if kind == "answer"]
@@ -150,6 +151,8 @@ def _read(text: str, found: list[Found], tools: Sequence[ToolView]) -> tuple[Act
             return "The reply holds two different answers. Write one."
         return (Answer(texts[0], _thought(found[0].value), ""), found[0]) if texts[0] else "The answer is empty."
     name = _first(found[0].value, _NAMES)
+    if isinstance(name, str) and says_none(name):
+        return "The object names no tool."
     if isinstance(name, str) and says_final(name, tools):
         return _final(found[0])
     call = _call(found[0].value, tools)
@@ -175,7 +178,7 @@ def _call(value: JsonObject, tools: Sequence[ToolView]) -> ToolRequest | str:
     if named is None:
         return "tool_name must hold the name of one tool."
     given = _first(value, _ARGS)
-    if given is None or given == "":
+    if given is None or given in ("", []):
         args: JsonObject | str | Refused | Given = nothing_given(named.tool, 0)
     else:
         args = as_arguments(given, named.tool)
@@ -189,7 +192,8 @@ def _content(value: JsonObject) -> str:
     if content is None or content == "":
         return ""
     if isinstance(content, str):
-        return without_reasoning(content)[0].strip()
+        thinks = content.lstrip().startswith(("<", "[", "◁")) and not content.lstrip().startswith("</")
+        return (without_reasoning(content)[0] if thinks else content).strip()
     return json.dumps(content, ensure_ascii=False)
 
 
@@ -199,4 +203,5 @@ def _thought(value: JsonObject) -> str:
 
 
 def _first(value: JsonObject, keys: Sequence[str]) -> object:
+    value = with_plain_keys(value)
     return next((value[key] for key in keys if value.get(key) is not None), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.labels import Kind, Label
-from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page
+from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue
 from worker.dialects.tidy import tidy, trim_tokens
 
 MAX_KEPT_CHARS = 8000
@@ -84,7 +84,7 @@ def said(page: Page, label: Label) -> Outcome:
     again = _labelled_again(page, label)
     if again is not None:
         return said(page, again)
-    text = trim_tokens(text)
+    text = trim_tokens(without_residue(text) if end == len(page.text) else text)
     if not text:
         return Bad("The answer is empty.")
     if turn is not None and (reason := _contradiction(page, turn, text)):
@@ -120,10 +120,11 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
     began = False
     for label in page.labels.found:
         if label.kind is Kind.OBSERVATION or (began and label.kind in (Kind.QUESTION, Kind.SPEAKER)):
-            bare = grammar.bare(Page(page.text[: label.start], page.tools, page.labels, True)) if not began else None
-            return bare or Bad("Observations come from the tools. Never write one yourself.")
+            invented = Bad("Observations come from the tools. Never write one yourself.")
+            return _bare_before(page, label, grammar) or invented
         if label.kind is Kind.ANSWER:
-            return said(page, label)
+            bare = _bare_before(page, label, grammar)
+            return _settled(page, bare, grammar) if isinstance(bare, Call) else said(page, label)
         if label.kind is Kind.ACTION:
             outcome = grammar.action(page, label)
             if outcome is not None:
@@ -135,8 +136,16 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
     return Bad("The reply holds neither an action nor an answer.")
 
 
+def _bare_before(page: Page, label: Label, grammar: Grammar) -> Outcome | None:
+    """An action or answer without its label, before `label`."""
+    return grammar.bare(Page(page.text[: label.start].rstrip(), page.tools, page.labels, finished=True))
+
+
 def _settled(page: Page, outcome: Outcome, grammar: Grammar) -> Outcome:
     """An action stands, unless an answer follows that is not built on a result that the model invented."""
+    if isinstance(outcome, Said) and outcome.turn is not None:
+        reason = _contradiction(page, outcome.turn, outcome.text)
+        return Bad(reason) if reason else outcome
     if not isinstance(outcome, Call):
         return outcome
     for label in page.labels.after(outcome.end):

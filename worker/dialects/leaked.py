@@ -10,6 +10,7 @@ from typing import Any
 
 from worker.core.records import ToolRequest, ToolView
 from worker.dialects.fences import closed_fences, unwrap_whole, within
+from worker.dialects.labels import find_labels
 from worker.dialects.lenient import read_value
 from worker.dialects.names import find_tool
 from worker.dialects.native_calls import read_call
@@ -24,6 +25,11 @@ _MARKED = re.compile(
 _OTHER = re.compile(
     r"(?<![^\n])[ \t]{0,8}(?:<[|｜]tool[▁_]calls?[▁_a-z]{0,24}[|｜]>|<tool_call>|<function=|<function_calls>|<invoke\b|"
     r"\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>|<tools?>|<function_call>)"
+)
+_CALL_OBJECT = re.compile(r"\{\s*\"(?:name|function|type|tool_name|id)\"")
+_BETWEEN = re.compile(r"(?:[\s,;]|</?tool_call>|</?tools?>|</?function_call>)*")
+_GOES_ON = re.compile(
+    r"(?:\s|</?tool_calls?>|</?tools?>|</?function_call>|</function>|[\]`])*(?!<tool_response|<observation)[^\s<]"
 )
 _REACT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action(?: \d{1,2})?[ \t*]{0,4}[:：][ \t*]{0,4}(.{1,80})", re.I)
 _REACT_INPUT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action Input[ \t*]{0,4}[:：]", re.I)
@@ -42,6 +48,8 @@ def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
             return _marked(text, mark, pattern, tools)
     if any(not within(fences, found.start()) for found in _OTHER.finditer(text)):
         return _NOT_PARSED
+    if _ends_in_call(text, tools) or _is_written_call(unwrap_whole(text), tools):
+        return _NOT_PARSED
     return _labelled(text, fences, tools)
 
 
@@ -57,19 +65,45 @@ def _labelled(text: str, fences: list[tuple[int, int]], tools: Sequence[ToolView
 
 
 def _whole_object(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """A text that is one JSON object with a known tool's name and an object of arguments."""
+    """A text that is JSON objects of calls to known tools and nothing else."""
     body = unwrap_whole(text)
     if not body.startswith(("{", "[")):
         return None
+    calls: list[ToolRequest | str] = []
+    at = 0
+    while at < len(body) and len(calls) < 20:
+        read = _strict(body, at)
+        found = [_item(item, tools) for item in (read[0] if isinstance(read[0], list) else [read[0]])] if read else []
+        if read is None or not found or any(call is None for call in found):
+            return _NOT_PARSED if calls else None
+        calls += [call for call in found if call is not None]
+        junk = _BETWEEN.match(body, read[1])
+        at = junk.end() if junk else read[1]
+    return _joined(calls, "")
+
+
+def _strict(text: str, at: int) -> tuple[Any, int] | None:
     try:
-        value = json.loads(body)
+        return json.JSONDecoder().raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
-    items = value if isinstance(value, list) else [value]
-    calls = [_item(item, tools) for item in items]
-    if not calls or any(call is None for call in calls):
-        return None
-    return _joined([call for call in calls if call is not None], "")
+
+
+def _ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether the text ends in a call object that is not quoted as code inside a sentence."""
+    end = len(text.rstrip("` \n\t"))
+    for found in islice(_CALL_OBJECT.finditer(text), 20):
+        read = _strict(text, found.start()) if text[found.start() - 1 : found.start()] != "`" else None
+        if read is not None and read[1] == end and isinstance(_item(read[0], tools), ToolRequest):
+            return True
+    return False
+
+
+def _is_written_call(body: str, tools: Sequence[ToolView]) -> bool:
+    """Whether the text is nothing but `tool(…)`, as some models write a call."""
+    written = re.fullmatch(r"(?:print\()?([\w.]{1,64})\([^\n]{0,2000}\)", body.strip())
+    named = find_tool(written.group(1), tools) if written else None
+    return named is not None and named.tool is not None
 
 
 def _item(item: Any, tools: Sequence[ToolView]) -> ToolRequest | str | None:
@@ -101,6 +135,8 @@ def _marked(text: str, mark: re.Match[str], pattern: re.Pattern[str], tools: Seq
             items = read.value if isinstance(read.value, list) else [read.value]
             calls += [_item(item, tools) or _NOT_PARSED for item in items]
         found = pattern.search(text, read.end)
+        if found is None and _GOES_ON.match(text, read.end) and not find_labels(text[read.end :].lstrip()[:80]):
+            return _NOT_PARSED  # prose around it: it may only be shown
     return _joined(calls, text[: mark.start()].strip())
 
 

@@ -14,6 +14,7 @@ _LITERALS = {"true": True, "false": False, "null": None, "True": True, "False": 
 _GAP = re.compile(r"(?:[\s\ufeff\u200b\u2060\u00a0]+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.S)
 _WORD = re.compile(r"[^\W\d][\w$\-]*")
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][\d_]*)?(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_ESCAPED = re.compile(r"\{\s*\\\"")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _MAX_DEPTH = 100
 
@@ -37,10 +38,33 @@ class Read:
 
 def read_value(text: str, start: int = 0, at_end: AtEnd = AtEnd.REFUSE) -> Read:
     """The JSON value that begins at `start` (after blanks), whatever follows it. Raises Unreadable."""
-    found = _read(text, _skip_blanks(text, start), at_end)
+    begin = _skip_blanks(text, start)
+    try:
+        found = _read(text, begin, at_end)
+    except Unreadable:
+        other = _escaped_or_doubled(text, begin)
+        if other is None:
+            raise
+        found = other
     if _HALF.search(text, start, found.end):
         _refuse_half_characters(found.value)
     return found
+
+
+def _escaped_or_doubled(text: str, begin: int) -> Read | None:
+    """An object whose every quote was escaped once too often, or in braces that were doubled; None for others."""
+    line_end = text.find("\n", begin)
+    line = text[begin : line_end if line_end >= 0 else None]
+    try:
+        if _ESCAPED.match(line):
+            inner = json.loads(f'"{line.rstrip()}"', strict=False)
+            value, end = json.JSONDecoder(object_pairs_hook=_unique).raw_decode(inner)
+            return Read(value, begin + len(line), mended=True) if not inner[end:].strip("} ") else None
+        if line.startswith("{{") and (read := _read(text, begin + 1, AtEnd.REFUSE)) and text.startswith("}", read.end):
+            return Read(read.value, read.end + 1, mended=True)
+    except (ValueError, RecursionError):
+        return None
+    return None
 
 
 def _read(text: str, begin: int, at_end: AtEnd) -> Read:

@@ -11,6 +11,7 @@ from worker.dialects.binding import needs_input
 from worker.dialects.brackets import TwoReadings, closing
 from worker.dialects.calls import read_call
 from worker.dialects.fences import fence_at
+from worker.dialects.finish import FINISH_COLON, FINISH_OPENS, finish, finish_colon
 from worker.dialects.inputs import bracketed_input, json_input
 from worker.dialects.labelled import Bad, Call, Outcome, Said
 from worker.dialects.labels import Kind, Label
@@ -40,22 +41,34 @@ def named_action(page: Page, label: Label, read_input: InputReader) -> Outcome |
     given_at = following.end if following and following.kind in (Kind.INPUT, Kind.WEAK_INPUT) else None
     begin, line_end = _name_line(page.text, label.end, end)
     written = page.text[begin:line_end]
-    if page.text[begin : begin + 1] == "{" or written.startswith(("```", "~~~")):
+    named = find_tool(written, page.tools)
+    fenced = written.startswith(("```", "~~~")) and (named is None or named.tool is None)
+    if page.text[begin : begin + 1] == "{" or fenced:
         return blob(page, begin, label.start)
     if not written.strip(" *`") and following is not None and following.kind is Kind.INPUT:
         return Bad("The tool's name is missing.")
     if says_none(written):
         return None
+    if (finishing := _finishing(page, label)) is not None:
+        return finishing
     if says_final(written, page.tools):
         return _final(page, label, given_at if given_at is not None else line_end)
     if given_at is None and (joined := _joined(page, label, end)) is not None:
         return joined
-    named = find_tool(written, page.tools)
     if named is None:
         return _not_a_name(given_at)
     if given_at is not None:
         return _call(named, label, read_input(page, given_at, named.tool))
     return _without_input_label(page, label, named, line_end, following)
+
+
+def _finishing(page: Page, label: Label) -> Outcome | None:
+    """The answer in another dialect's shape: `Finish[…]`, `finish(answer="…")`, `Final Answer: …`."""
+    colon = FINISH_COLON.match(page.text, label.end)
+    if colon is not None:
+        return finish_colon(page, label.start, colon.end())
+    opening = FINISH_OPENS.match(page.text, label.end)
+    return finish(page, opening, label.start) if opening and says_final(opening.group("name"), page.tools) else None
 
 
 def blob(page: Page, begin: int, start: int) -> Outcome | None:
@@ -142,8 +155,8 @@ def _without_input_label(
         return _call(named, label, json_input(page, line_end, named.tool))
     if named.tool is None:
         answered = following is not None and following.kind is Kind.ANSWER
-        one_word = " " not in named.name and not answered
-        return Call(ToolRequest(named.name, {}), label.start, line_end) if one_word and not rest else None
+        missing = Bad(f"There is no tool {named.name}, and its input is missing.")
+        return None if answered or rest or " " in named.name else missing
     if rest or needs_input(named.tool):
         return Bad(f"The line with the input of {named.name} is missing.")
     return Call(ToolRequest(named.name, {}), label.start, line_end)

@@ -65,7 +65,7 @@ def find_tool(written: str, tools: Sequence[ToolView]) -> Named | None:
         if tool:
             return Named(tool.name, tool)
     bare = undress(written)
-    if not looks_like_a_name(bare) or _mentions(bare, tools):
+    if not looks_like_a_name(bare) or _mentions(bare, tools) > (0 if " " in bare else 1):
         return None
     return Named(bare, None)
 

@@ -32,6 +32,9 @@ def requested(message: JsonObject, tools: Sequence[ToolView]) -> Requested | str
     items = message.get("tool_calls")
     if isinstance(items, dict):
         items = [items]
+    content = message.get("content")
+    if not items and isinstance(content, list):
+        items = [part for part in content if isinstance(part, dict) and part.get("type") in ("tool_use", "tool_call")]
     if not isinstance(items, list) or not items:
         old = message.get("function_call")
         items = [{"function": old}] if isinstance(old, dict) and old.get("name") else []
@@ -102,6 +105,7 @@ def _none(tool: ToolView | None) -> JsonObject | str | Refused:
 
 def _from_text(text: str, tool: ToolView | None) -> JsonObject | str | Refused:
     stripped = trim_tokens(text)
+    stripped = re.sub(r"^json\s*(?=\{)", "", stripped, flags=re.I)
     if stripped.startswith("```"):
         stripped = re.sub(r"^```\w*\s*|\s*```$", "", stripped)
     if stripped.lower() in ("", "null", "none"):

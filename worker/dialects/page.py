@@ -13,7 +13,9 @@ from worker.dialects.labels import Kind, Label, Labels, find_labels
 
 STRONG = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION})
 AFTER_INPUT = STRONG | {Kind.WEAK_OBSERVATION, Kind.SPEAKER}
-_RESIDUE = re.compile(r"(?:^|\n)[ \t*]*(?:obs(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?|thought|观察?)[ \t*]*$", re.I)
+_RESIDUE = re.compile(
+    r"(?:^|\n)[ \t*]*(?:ob(?:s(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?)?|thought|观察?)[ \t*]*$", re.I
+)
 _RESULT_CUE = re.compile(
     r"\b(?:results?|returned|returns|output|outcome|observ\w+|shows?|showed|got|now know|"
     r"(?:tool|search) (?:says|said|gave|found)|found that|according to|gives|gave|equals)\b"

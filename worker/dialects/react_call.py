@@ -11,7 +11,7 @@ from worker.core.records import Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Refused
 from worker.dialects.calls import read_call
 from worker.dialects.fences import fence_at
-from worker.dialects.finish import finish, finish_colon
+from worker.dialects.finish import FINISH_COLON, finish, finish_colon
 from worker.dialects.inputs import json_input
 from worker.dialects.labelled import Bad, Call, Grammar, Outcome, read_labelled
 from worker.dialects.labels import Kind, Label
@@ -53,7 +53,6 @@ Thought: Three nights cost 3 times 80 euros.
 Action: Finish[Three nights cost 240 euros.]"""
 _NAME = r"[`*_\"'@]{0,4}(?P<name>[^\W\d][\w.\-\\:/]{0,63}|[Ff]inal [Aa]nswer)[`*_\"']{0,4}[ \t]*"
 _OPENS = re.compile(r"[ \t\r\n]*" + _NAME + r"(?P<open>[(（\[{])")
-_FINISH_COLON = re.compile(r"\s*[`*]{0,3}(?:finish|final answer)[`*]{0,3}[ \t]*[:：]", re.I)
 _OPENS_LINE = re.compile(r"(?<![^\n])[ \t`]{0,20}" + _NAME + r"(?P<open>[(（\[])")
 
 
@@ -93,7 +92,7 @@ def _action(page: Page, label: Label) -> Outcome | None:
     opening = _OPENS.match(page.text, at)
     following = next(page.labels.after(label.end), None)
     has_input = following is not None and following.kind in (Kind.INPUT, Kind.WEAK_INPUT)
-    colon = _FINISH_COLON.match(page.text, at)
+    colon = FINISH_COLON.match(page.text, at)
     if colon is not None and not has_input:
         return finish_colon(page, label.start, colon.end())
     if opening is None or has_input:

@@ -119,10 +119,10 @@ class _Scene:
 
 
 def _final_channels(text: str) -> str:
-    """The messages of a reply in gpt-oss's channels that are not analysis."""
+    """The messages of a reply in gpt-oss's channels that are meant for the reader."""
     kept = [text[: text.index("<|channel|>")].replace("<|start|>assistant", "")]
     for message in _HARMONY.finditer(text):
         end = _HARMONY_END.search(text, message.end())
-        if message.group(1) != "analysis":
+        if message.group(1) != "analysis" and "to=" not in message.group():
             kept.append(text[message.end() : end.start() if end else len(text)])
     return "\n".join(part for part in kept if part.strip())

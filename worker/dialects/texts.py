@@ -8,6 +8,7 @@ from worker.core.records import JsonObject, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given, parameters_of
 from worker.dialects.binding import properties
 from worker.dialects.calls import read_call
+from worker.dialects.fences import closed_fences, in_triple_quotes
 from worker.dialects.lenient import read_value
 from worker.dialects.strings import Unreadable
 
@@ -21,13 +22,15 @@ _META = re.compile(
 
 def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused:
     """The arguments that a text without label or brackets gives; `end` is where it ended in the reply."""
-    text = unquoted(trim(written), tool)
+    text = unquoted(_without_stray_fence(trim(written)), tool)
     if text.lower() in _NOTHING:
         return nothing_given(tool, end)
     if tool is not None and tool.text_parameter is None:
         return _object(text, tool, end)
     if tool is None:
         return Given(text, end)
+    if tool.code_language is not None and (reason := _no_program(text, tool.code_language)):
+        return Refused(reason)
     if tool.code_language is None and _META.search(text):
         return Refused("Text follows the input. Write the input alone and stop there.")
     if _names_parameter(text, tool, r"\{\s*[\"'“]?", r"[\"'”]?\s*[:：]"):
@@ -41,9 +44,10 @@ def unquoted(text: str, tool: ToolView | None) -> str:
     """A line without the quotes or backticks that stand around the whole of it; a program keeps its quotes."""
     if tool is not None and tool.code_language is not None:
         return text
-    mark = text[:1]
-    if len(text) > 2 and mark in "\"'`" and text[-1] == mark and mark not in text[1:-1] and "\n" not in text:
-        return text[1:-1].strip()
+    opening, inner, closing = text[:1], text[1:-1], text[-1:]
+    paired = opening != "" and opening in "\"'`“" and closing == {"“": "”"}.get(opening, opening)
+    if len(text) > 2 and paired and opening not in inner and closing not in inner and "\n" not in text:
+        return inner.strip()
     return text
 
 
@@ -53,6 +57,22 @@ def trim(value: str) -> str:
         return value.strip()
     begun = re.match(r"(?:[ \t\r\u00a0]*\n)+", value)
     return value[begun.end() :].rstrip() if begun else value.strip()
+
+
+def _without_stray_fence(text: str) -> str:
+    """The text without closing marks that nothing opened."""
+    if text.endswith("\n```") and text.count("```") == 1:
+        return text[:-4].rstrip()
+    return text
+
+
+def _no_program(text: str, language: str) -> str | None:
+    """Why a text is not the program alone: a fenced block stands in it, or a language's name before it."""
+    if text.partition("\n")[0].strip().lower() == language and "\n" in text:
+        return f"Write the program alone, without the word {language} before it."
+    if any(not in_triple_quotes(text, start) for start, _ in closed_fences(text)):
+        return "Write the program alone: as one fenced block, with nothing before it."
+    return None
 
 
 def _names_parameter(text: str, tool: ToolView, before: str, after: str) -> bool:
