@@ -6,10 +6,13 @@ import hmac
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.binding import LOOPBACK_NAMES, host_name, is_loopback
 from api.problems import refusal
+
+MAX_BODY_BYTES = 1_000_000
+"""For every request but the hand-in of questions, which have limits of their own."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
@@ -26,12 +29,15 @@ class Guard:
         self._key = admin_key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refused = self._refused(Request(scope))
-            if refused is not None:
-                await refusal(*refused)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refused = self._refused(request) or _unfit(request)
+        if refused is not None:
+            await refusal(*refused)(scope, receive, send)
+            return
+        await self._app(scope, receive if _streams(request) else _bounded(receive), send)
 
     def _refused(self, request: Request) -> tuple[int, str, str, str] | None:
         if request.url.path in OPEN_PATHS:
@@ -49,6 +55,34 @@ class Guard:
     def _has_key(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._key)
+
+
+def _streams(request: Request) -> bool:
+    """Whether the endpoint reads the body piece by piece and counts for itself."""
+    return request.method == "POST" and request.url.path in ("/api/batches", "/api/runs")
+
+
+def _unfit(request: Request) -> tuple[int, str, str, str] | None:
+    """What no endpoint can do anything with."""
+    if "\0" in request.url.path or "%00" in request.scope["query_string"].decode("latin-1"):
+        return (422, "bad_request", "The address contains a NUL character.", "Leave it out.")
+    length = request.headers.get("content-length", "0")
+    if not _streams(request) and length.isdigit() and int(length) > MAX_BODY_BYTES:
+        return (413, "too_large", f"The body is larger than {MAX_BODY_BYTES:,} bytes.", "Send less.")
+    return None
+
+
+def _bounded(receive: Receive) -> Receive:
+    """A body without a stated length is cut off at the bound, so that nobody fills the memory."""
+    left = MAX_BODY_BYTES
+
+    async def counted() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        return message if left >= 0 else {"type": "http.disconnect"}
+
+    return counted
 
 
 _UNAUTHORIZED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
@@ -61,6 +62,9 @@ class BatchOptions(BaseModel):
 
 def checked(model: type[M], given: dict[str, Any]) -> M:
     """The options as that model reads them; a wrong one is refused like any other value of a request."""
+    for name, value in given.items():
+        if isinstance(value, str) and "\0" in value:
+            raise Problem(f"{name} contains a NUL character.")
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -85,3 +89,12 @@ def parse_max_failures(value: int | str | None) -> tuple[int | None, float | Non
     except ValueError:
         message = f"max_failures is {value!r}; it must be a count such as 25 or a share such as 5%."
         raise Problem(message) from None
+
+
+def names_among(text: str, known: Collection[str], what: str) -> tuple[str, ...]:
+    """The names of a comma list. Raises `Problem` for one that is not known."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            raise Problem(f"{what} names {name!r}, which does not exist.", f"Known: {', '.join(sorted(known))}.")
+    return names

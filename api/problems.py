@@ -102,6 +102,8 @@ def _user_error(_request: Request, error: UserError) -> Response:
 
 def _validation(_request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return refusal(422, "bad_request", "The body is not valid JSON.", "See /docs for what is understood.")
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "the request"
     given = "" if first["type"] == "missing" else f" is {_short(first.get('input'))}"
     return refusal(422, "bad_request", f"{where}{given}: {first['msg']}.", "See /docs for what is understood.")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.from_thread
 import anyio.to_thread
+import orjson
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 
-from api.problems import TooLarge
+from api.problems import Problem, TooLarge
 from worker.core.errors import UserError
 
 T = TypeVar("T")
@@ -37,6 +38,15 @@ async def read_in_thread(request: Request, max_bytes: int, use: Callable[[Iterat
         async for _ in pieces:
             continue
         raise
+
+
+def parsed(body: Iterator[bytes]) -> Any:
+    """A whole JSON body. Raises `Problem` for what is not JSON, lone surrogates included, which no database takes."""
+    try:
+        return orjson.loads(b"".join(body))
+    except orjson.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Problem(f"The body is not valid JSON: {error.msg} ({where}).") from error
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:

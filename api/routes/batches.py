@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from api.context import Context, Here
 from api.intake import Intake, Taken
-from api.options import BatchOptions, checked
+from api.options import BatchOptions, checked, names_among
 from api.paging import Cursor, Limit, page
 from api.problems import Conflict, EmptyInput, Problem, no_batch
-from api.upload import read_in_thread
+from api.upload import parsed, read_in_thread
 from api.views import batch_details, batch_view, one_batch
+from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.questions import Question, Reader, Refused
 from worker.store.control import cancel_batch, cancel_chunk, pause_batch, resume_batch
 from worker.store.reads import get_batch, list_batches
-from worker.store.retrying import StillStopping, retry_batch
+from worker.store.retrying import CANCELLED, StillStopping, retry_batch
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 
@@ -70,12 +70,7 @@ def _from_lines(here: Context, given: dict[str, Any], form: str, body: Iterator[
 
 
 def _from_json(here: Context, body: Iterator[bytes]) -> Submitted:
-    try:
-        given = orjson.loads(b"".join(body))
-    except orjson.JSONDecodeError as error:
-        raise Problem(
-            f"The body is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."
-        ) from error
+    given = parsed(body)
     if not isinstance(given, dict) or not isinstance(given.get("runs"), list):
         raise Problem('The body must be an object with "runs", a list of questions.')
     questions = given.pop("runs")
@@ -104,6 +99,7 @@ def _answer(here: Context, response: Response, taken: Taken, options: BatchOptio
         "refused": [{"line": refused.line, "reason": refused.reason} for refused in taken.refused],
         "refused_count": taken.refused_count,
         "existing": taken.existing,
+        "state": row.state,
         "simulated": bool((row.options or {}).get("simulated")),
         "notes": notes,
         "watch": f"stepmill batch status {taken.batch_id} --watch",
@@ -176,7 +172,7 @@ def resume(batch_id: str, here: Here) -> JsonObject:
 def retry(batch_id: str, here: Here, codes: Annotated[str, Query()] = "") -> JsonObject:
     """Tries failed runs again, all or those with one of the codes (`cancelled` for cancelled ones)."""
     _details(here, batch_id)
-    wanted = tuple(code.strip() for code in codes.split(",") if code.strip())
+    wanted = names_among(codes, {*ErrorCode, CANCELLED}, "codes")
     try:
         retried = retry_batch(here.store, batch_id, wanted)
     except StillStopping:

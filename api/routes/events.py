@@ -19,6 +19,7 @@ from api.views import step_view
 from worker.core.records import JsonObject
 from worker.core.states import ENDED
 from worker.results import result_record
+from worker.store.reads_endpoints import needs_operator
 from worker.store.reads_events import Event, events_between
 from worker.store.reads_fleet import serving
 from worker.store.reads_runs import get_run
@@ -110,7 +111,8 @@ class _Stream:
             return None
         self._status_at = time.monotonic()
         waiting = why_run(self.here.store, run, serving(self.here.store))
-        status = {"state": run.state, "phase": run.phase, "waiting": waiting}
+        operator = needs_operator(self.here.store, run.parked)
+        status = {"state": run.state, "phase": run.phase, "waiting": waiting, "needs_operator": operator}
         if status == self._status:
             return None
         self._status = status

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
 from api.context import Context, Here
-from api.problems import Problem, no_batch
+from api.options import names_among
+from api.problems import no_batch
 from api.views import trace_view
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
@@ -42,22 +43,12 @@ def results(
         raise no_batch(batch_id)
     if format == "parquet":
         needs_parquet()
-    which = Filter(batch_id=batch_id, only=_only(only))
+    which = Filter(batch_id=batch_id, only=names_among(only, KNOWN, "only"))
     write, media_type = WRITERS[format]
     rows = all_of_batch(here.store, which, ROW_GROUP) if format == "parquet" else all_of_batch(here.store, which)
     body = write(_pages(here, rows, with_steps), _shape(row, with_steps, excel_safe))
     name = f'attachment; filename="{batch_id}.{format}"'
     return StreamingResponse(body, media_type=media_type, headers={"content-disposition": name})
-
-
-def _only(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
-        if name not in KNOWN:
-            raise Problem(
-                f"only names {name!r}, which is no state and no error code.", f"Known: {', '.join(sorted(KNOWN))}."
-            )
-    return names
 
 
 def _shape(row: AnyRow, with_steps: bool, excel_safe: bool) -> Shape:

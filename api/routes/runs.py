@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.context import Context, Here
@@ -12,6 +12,7 @@ from api.intake import Defaults, Intake
 from api.options import checked
 from api.paging import Cursor, Limit, page
 from api.problems import Conflict, Problem, no_run
+from api.upload import parsed, read_in_thread
 from api.views import attempt_view, run_view, trace_view
 from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
@@ -38,26 +39,34 @@ class RunOptions(BaseModel):
 
 
 @router.post("", status_code=201)
-def ask(here: Here, response: Response, given: Annotated[dict[str, Any], Body()]) -> JsonObject:
+async def ask(request: Request, response: Response, here: Here) -> JsonObject:
     """Takes one question; it becomes a batch of its own."""
-    said = {name: given.pop(name) for name in RunOptions.model_fields if name in given}
-    options = checked(RunOptions, said)
+    most = Rules(here.settings.max_question_bytes).max_line_bytes
+    answer = await read_in_thread(request, most, lambda body: _ask(here, parsed(body)))
+    response.status_code = 200 if answer["existing"] else 201
+    return answer
+
+
+def _ask(here: Context, given: Any) -> JsonObject:
+    if not isinstance(given, dict):
+        raise Problem("The body must be an object.", _ASK_HINT)
+    options = checked(RunOptions, {name: given.pop(name) for name in RunOptions.model_fields if name in given})
     question = Reader(Rules(here.settings.max_question_bytes)).object(1, given)
     if isinstance(question, Refused):
-        raise Problem(f"The request {question.reason}.", 'Send {"question": "…"}.')
+        raise Problem(f"The request is refused: {question.reason}.", _ASK_HINT)
     new = NewBatch(LOCAL_OWNER, klass=options.klass, submission_key=options.submission_key)
-    taken = Intake(here, new, Defaults(question.agent, question.model, question.dialect, question.max_steps)).take(
-        [question]
-    )
-    if taken.existing:
-        response.status_code = 200
-    elif options.klass == Klass.INTERACTIVE:
+    defaults = Defaults(question.agent, question.model, question.dialect, question.max_steps)
+    taken = Intake(here, new, defaults).take([question])
+    if not taken.existing and options.klass == Klass.INTERACTIVE:
         here.admitter.admit_now()
-    else:
+    elif not taken.existing:
         here.admitter.poke()
     (row,) = page_of_batch(here.store, Filter(batch_id=taken.batch_id), 0, 1)
     simulated = bool(here.configuration(row.config_hash).get("simulated"))
     return {"run_id": row.id, "batch_id": taken.batch_id, "existing": taken.existing, "simulated": simulated}
+
+
+_ASK_HINT = 'Send {"question": "…"}.'
 
 
 @router.get("")

@@ -168,6 +168,8 @@ def test_unknown_ids_and_filters_get_a_sentence(api: Api) -> None:
         assert answered.status_code == status, path
         assert set(answered.json()["error"]) == {"code", "message", "hint"}
     assert api.client.delete("/api/batches").status_code == 405
+    wrong = api.client.post(f"/api/batches/{submit(api, 1)}/retry?codes=tired").json()["error"]
+    assert "tired" in wrong["message"] and "max_steps" in wrong["hint"]
 
 
 def test_a_scored_batch_tells_exact_match_and_f1(api: Api, moved: World) -> None:

@@ -65,3 +65,12 @@ def test_a_body_over_the_limit_is_refused(store: Store, tmp_path: Path) -> None:
             refused = client.post("/api/batches", content=content, headers={"content-type": "text/plain"})
             assert refused.status_code == 413 and "1,000 bytes" in refused.json()["error"]["message"]
         assert client.get("/api/runs").json()["items"] == []
+
+
+def test_addresses_and_bodies_that_nothing_can_be_done_with_are_refused(api: Api) -> None:
+    for path in ("/api/runs/%00", "/api/runs?custom_id=%00", "/api/batches?name=a%00b"):
+        refused = api.client.get(path)
+        assert refused.status_code == 422 and "NUL" in refused.json()["error"]["message"], path
+    assert api.client.post("/api/runs/x/answer", content=b"x" * 1_000_001).status_code == 413
+    endless = api.client.post("/api/runs/x/answer", content=iter([b"x" * 100_000] * 20))
+    assert endless.status_code in (400, 413, 422) and "Traceback" not in endless.text

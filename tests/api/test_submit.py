@@ -209,3 +209,19 @@ def test_a_single_question_is_checked_like_a_line(api: Api) -> None:
         answer = api.client.post("/api/runs", json=body)
         assert answer.status_code == 422 and says in answer.json()["error"]["message"], answer.text
     assert nothing_is_left(api)
+
+
+def test_text_that_no_database_takes_is_refused_in_a_sentence(api: Api) -> None:
+    for path, content in [
+        ("/api/runs", rb'{"question": "\ud800"}'),
+        ("/api/runs", rb'{"question": "a", "submission_key": "\u0000"}'),
+        ("/api/batches", rb'{"runs": ["\ud800"]}'),
+        ("/api/batches", rb'{"runs": ["a"], "name": "\u0000"}'),
+        ("/api/runs", b"[]"),
+        ("/api/runs", b"{"),
+    ]:
+        answer = api.client.post(path, content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == 422 and answer.json()["error"]["message"].endswith("."), answer.text
+    assert nothing_is_left(api)
+    answer = api.client.post("/api/runs", json={"question": "a", "metadata": {"k": "a\0b"}})
+    assert answer.status_code == 201 and stored(api)[0].metadata == {"k": "a\0b"}

@@ -1,0 +1,85 @@
+"""Model endpoints: which there are, which are paused and why; paused and resumed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from api.context import Context, Here
+from api.problems import NotFound
+from worker.agents import endpoint_of
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+from worker.llm.endpoint import EndpointSettings, without_password
+from worker.store.endpoints import pause, resume
+from worker.store.reads_endpoints import EndpointState, endpoint_states
+
+router = APIRouter(prefix="/api/models", tags=["models"])
+
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class Why(BaseModel):
+    """What is told to everybody whose run waits."""
+
+    model_config = ConfigDict(extra="forbid")
+    reason: Reason = "it was paused by hand"
+
+
+@router.get("")
+def models(here: Here) -> JsonObject:
+    """The endpoints that the agents use, and every other one that is on record."""
+    return {"items": [_view(one) for one in _known(here).values()], "next": None}
+
+
+@router.post("/{endpoint_id}/pause")
+def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObject:
+    """Lets nobody call this endpoint until it is resumed."""
+    one = _found(here, endpoint_id)
+    changed = one.paused_by in (None, "stepmill") or one.reason is None
+    if changed:
+        pause(here.store, endpoint_id, one.base_url, one.model, (why or Why()).reason, for_s=None, by="hand")
+    return _view(_found(here, endpoint_id)) | {"changed": changed}
+
+
+@router.post("/{endpoint_id}/resume")
+def resume_model(endpoint_id: str, here: Here) -> JsonObject:
+    """Lets it be called again; its waiting runs go on as slots come free."""
+    _found(here, endpoint_id)
+    changed = resume(here.store, endpoint_id)
+    here.admitter.poke()
+    return _view(_found(here, endpoint_id)) | {"changed": changed}
+
+
+def _known(here: Context) -> dict[str, EndpointState]:
+    used = {one.endpoint_id: _of_agent(one) for one in _of_agents(here)}
+    return used | endpoint_states(here.store)
+
+
+def _of_agents(here: Context) -> list[EndpointSettings]:
+    found = []
+    for name in sorted(here.agents.agents):
+        try:
+            found.append(endpoint_of(here.agents.configuration(name), here.settings.practice_url))
+        except UserError:
+            continue  # an agent that cannot be asked, or a practice model that does not run: `/api/agents` tells
+    return found
+
+
+def _of_agent(one: EndpointSettings) -> EndpointState:
+    return EndpointState(one.endpoint_id, one.base_url, one.model)
+
+
+def _found(here: Context, endpoint_id: str) -> EndpointState:
+    known = _known(here)
+    if endpoint_id not in known:
+        raise NotFound(f"There is no model endpoint {endpoint_id!r}.", "List them with `stepmill models`.")
+    return known[endpoint_id]
+
+
+def _view(one: EndpointState) -> JsonObject:
+    shown = replace(one, base_url=without_password(one.base_url))
+    return asdict(shown) | {"state": "open" if one.reason is None else "paused"}
