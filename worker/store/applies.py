@@ -5,20 +5,22 @@ All filter on the lease's token, so that an apply whose commit's answer was lost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, or_, select, update
 
 from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
 from worker.core.records import JsonObject, Usage
 from worker.core.states import QUEUE_QUARANTINE, CallState, Outcome, Phase, think_queue
-from worker.store.claims import HOT_COLUMNS, Lease, hot_of
+from worker.store import writes
+from worker.store.claims import Lease, hot_of
 from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, AnyRow, Store
-from worker.store.tables import active, attempts, runs, steps, tool_calls
+from worker.store.tables import active, attempts, runs
+from worker.store.writes import news
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,10 @@ def apply_think(
 ) -> Applied | None:
     """Ends a model call's attempt and moves its run on, or ends the run."""
     with store.write() as tx:
-        mine = (active.c.run_id == lease.run_id, active.c.token == lease.token)
         if isinstance(decision, End):
-            row = tx.execute(delete(active).where(*mine).returning(*active.c)).one_or_none()
+            row = tx.execute(writes.LEAVE_UNDER_LEASE, {"run": lease.run_id, "mine": lease.token}).one_or_none()
         else:
-            row = _move(tx, decision, mine, lease.token, spent)
+            row = _move(tx, decision, lease.run_id, lease.token, spent, guarded=True)
         if row is None:
             tx.rollback()
             return None
@@ -106,12 +107,13 @@ def apply_call(
     The hot row is locked first, so that of two finishers of a step's last two calls the second sees the first.
     """
     with store.write() as tx:
-        query = select(*active.c).where(
-            active.c.run_id == lease.run_id, active.c.step == lease.step, active.c.phase == Phase.ACT.value
-        )
-        hot = tx.execute(query.with_for_update()).one_or_none()
-        call = tx.execute(_SELECT_CALL, _call_values(lease)).one_or_none() if hot is not None else None
-        if hot is None or call is None:
+        key = {"run": lease.run_id, "at": lease.step}
+        hot = tx.execute(writes.LOCK_ACTING, key).one_or_none()
+        if hot is None:
+            return None
+        mine = {**key, "nth": lease.call, "mine": lease.token}
+        call = tx.execute(writes.CALL_UNDER_LEASE, mine).one_or_none()
+        if call is None:
             return None
         change = decide(hot_of(hot), view_of(call))
         return settle_call(tx, hot, call, change, spent, lease)
@@ -124,12 +126,12 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
     _change_call(tx, call, change, done, event)
     _close_attempt(tx, lease, spent, event)
     if isinstance(change.run, End):
-        tx.execute(delete(active).where(active.c.run_id == hot.run_id))
+        tx.execute(writes.LEAVE, {"run": hot.run_id})
         end_run(tx, hot, change.run, sums_of(spent), event, hot.step)
         stop_attempts(tx, [hot.run_id])
         return Applied(ended=True)
     move = change.run or Move({"pending": hot.pending - 1 if done else hot.pending})
-    row = _move(tx, move, (active.c.run_id == hot.run_id,), hot.applied_token, spent)
+    row = _move(tx, move, hot.run_id, hot.applied_token, spent, guarded=False)
     if row is None:
         raise RuntimeError(f"The hot row of {hot.run_id} vanished under its lock.")
     if change.run is not None:
@@ -173,36 +175,22 @@ def view_of(call: AnyRow) -> CallView:
     return CallView(call.attempt, call.failures, call.deaths, call.quarantined, started, tool=call.tool)
 
 
-def _call_values(lease: Lease) -> dict[str, Any]:
-    return {"run": lease.run_id, "at": lease.step, "nth": lease.call, "mine": lease.token}
-
-
-_SELECT_CALL = select(*tool_calls.c).where(
-    tool_calls.c.run_id == bindparam("run"),
-    tool_calls.c.step == bindparam("at"),
-    tool_calls.c.call == bindparam("nth"),
-    tool_calls.c.token == bindparam("mine"),
-    # A finished call keeps its token, so the state tells an apply that is repeated apart.
-    tool_calls.c.state == CallState.RUNNING.value,
-)
-
-
-def _move(tx: Connection, move: Move, where: tuple[Any, ...], token: str | None, spent: Spent) -> AnyRow | None:
-    changes: dict[str, Any] = dict(move.changes)
-    if "phase" in changes:
-        due = NOW + move.due_in_s if move.due_in_s else NOW
-        if changes.get("parked"):
-            changes["parked_at"] = NOW
-        changes |= {"due_at": due, "sent_at": due, "token": None, "worker_id": None, "lease_until": None}
-    added = {name: active.c[name] + amount for name, amount in sums_of(spent).items() if amount}
-    statement = update(active).where(*where).values(**changes, **added, applied_token=token, event=active.c.event + 1)
-    return tx.execute(statement.returning(*HOT_COLUMNS, active.c.run_id, active.c.klass, active.c.event)).one_or_none()
+def _move(tx: Connection, move: Move, run_id: str, token: str | None, spent: Spent, guarded: bool) -> AnyRow | None:
+    added = {name: amount for name, amount in sums_of(spent).items() if amount}
+    changed = dict(move.changes)
+    values = {**news(changed), **{f"add_{name}": amount for name, amount in added.items()}, "run": run_id}
+    values["new_applied_token"] = token
+    if "phase" in changed:
+        values["due_in"] = move.due_in_s
+    if guarded:
+        values["mine"] = token
+    return tx.execute(writes.move(tuple(sorted(changed)), tuple(added), guarded), values).one_or_none()
 
 
 def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, ...]:
     """Stores the calls that begin, and says which doorbells to ring."""
     if move.calls:
-        tx.execute(insert(tool_calls).values([_new_call(row, step, n, call) for n, call in enumerate(move.calls, 1)]))
+        tx.execute(writes.NEW_CALL, [news(_new_call(row, step, n, call)) for n, call in enumerate(move.calls, 1)])
     if row.phase == Phase.ACT:
         todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None and not call.held]
         return tuple(Bell(row.run_id, step, n, 1, call.queue, call.tool) for n, call in todo)
@@ -219,32 +207,31 @@ def _new_call(row: AnyRow, step: int, number: int, call: NewCall) -> dict[str, A
         "queue": call.queue, "call_id": call.call_id, "observation": call.observation, "event": row.event,
         "held": call.held,
         "state": CallState.DONE.value if done else CallState.PENDING.value,
-        "outcome": Outcome.ERROR.value if done else None, "due_at": NOW, "sent_at": NOW,
+        "outcome": Outcome.ERROR.value if done else None,
     }  # fmt: skip
 
 
 def _change_call(tx: Connection, call: AnyRow, change: CallChange, done: bool, event: int) -> None:
-    due = NOW + change.due_in_s
-    times = {"finished_at": NOW, "event": event} if done else {"due_at": due, "sent_at": due}
-    key = (tool_calls.c.run_id == call.run_id, tool_calls.c.step == call.step, tool_calls.c.call == call.call)
-    values: Mapping[str, Any] = {**change.changes, **times, "token": None, "worker_id": None, "lease_until": None}
-    if done:
-        # The token stays on what the attempt wrote, for a commit whose answer is lost.
-        values = {name: value for name, value in values.items() if name != "token"}
-    if change.changes.get("quarantined"):
-        values = {**values, "queue": QUEUE_QUARANTINE, "claimed_sent_at": None}
-    tx.execute(update(tool_calls).where(*key).values(values))
+    changes = dict(change.changes)
+    if changes.get("quarantined"):
+        changes |= {"queue": QUEUE_QUARANTINE, "claimed_sent_at": None}
+    values = {**news(changes), "run": call.run_id, "at": call.step, "nth": call.call}
+    values |= {"new_event": event} if done else {"due_in": change.due_in_s}
+    tx.execute(writes.change_call(tuple(sorted(changes)), done), values)
 
 
 def _write_step(tx: Connection, lease: Lease, record: StepRecord, spent: Spent, event: int) -> None:
-    usage = asdict(spent.usage or Usage())
-    row = {**asdict(record), **usage, "cost_usd": spent.cost_usd, "token": lease.token, "event": event}
+    row = {name: getattr(record, name) for name in StepRecord.__slots__} | _usage_of(spent)
     if row["kept"] == row["reply"]:
         row["kept"] = None
-    tx.execute(insert(steps).values(run_id=lease.run_id, step=lease.step, created_at=NOW, **row))
+    row |= {"run_id": lease.run_id, "step": lease.step, "token": lease.token, "event": event}
+    tx.execute(writes.STEP, news(row))
 
 
 def _close_attempt(tx: Connection, lease: Lease, spent: Spent, event: int) -> None:
-    values = {**asdict(spent.usage or Usage()), "cost_usd": spent.cost_usd, "error": spent.error}
-    values |= {"outcome": spent.outcome, "wasted": spent.wasted, "event": event}
-    tx.execute(update(attempts).where(attempts.c.token == lease.token).values(ended_at=NOW, **values))
+    row = {"error": spent.error, "outcome": spent.outcome, "wasted": spent.wasted, "event": event}
+    tx.execute(writes.CLOSE_ATTEMPT, {**news(row | _usage_of(spent)), "mine": lease.token})
+
+
+def _usage_of(spent: Spent) -> dict[str, Any]:
+    return {**asdict(spent.usage or Usage()), "cost_usd": spent.cost_usd}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, update
 
 from worker.core.moves import End
 from worker.core.states import Outcome
+from worker.store import writes
 from worker.store.session import NOW, AnyRow
-from worker.store.tables import SUMS, attempts, endings, runs
+from worker.store.tables import SUMS, attempts
+from worker.store.writes import news
 
 
 def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], event: int, steps: int) -> None:
@@ -20,20 +22,11 @@ def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], eve
     left in `endings`, and the admitter settles many at once.
     """
     sums = {name: getattr(hot, name) + added.get(name, 0) for name in SUMS}
-    tx.execute(
-        update(runs)
-        .where(runs.c.id == hot.run_id)
-        .values(
-            state=end.state.value, error_code=end.code, error_message=end.message, answer=end.answer,
-            partial_answer=end.partial, steps=steps, event=event, finished_at=NOW, **sums,
-        )
-    )  # fmt: skip
-    tx.execute(
-        insert(endings).values(
-            run_id=hot.run_id, batch_id=hot.batch_id, owner_id=hot.owner_id, state=end.state.value,
-            error_code=end.code, steps=steps, charged=hot.charged, ended_at=NOW, **sums,
-        )
-    )  # fmt: skip
+    same = {"state": end.state.value, "error_code": end.code, "steps": steps, **sums}
+    said = {"error_message": end.message, "answer": end.answer, "partial_answer": end.partial, "event": event}
+    tx.execute(writes.END_RUN, {**news(same | said), "run": hot.run_id})
+    whose = {"run_id": hot.run_id, "batch_id": hot.batch_id, "owner_id": hot.owner_id, "charged": hot.charged}
+    tx.execute(writes.ENDING, news(same | whose))
 
 
 def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> None:
