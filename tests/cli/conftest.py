@@ -89,7 +89,12 @@ def served_api(
     directory = tmp_path_factory.mktemp("api")
     shutil.copyfile(sqlite_template, directory / "stepmill.db")
     port = free_port()
-    env = {"STEPMILL_DATA_DIR": str(directory), "STEPMILL_REDIS_URL": redis_server.url}
+    (directory / "agents.toml").write_text('[agents.idle]\nmodel = "gpt-idle"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    env = {
+        "STEPMILL_DATA_DIR": str(directory),
+        "STEPMILL_REDIS_URL": redis_server.url,
+        "STEPMILL_AGENTS_FILE": str(directory / "agents.toml"),
+    }
     unset = [f"--unset={name}" for name in os.environ if name.startswith(FOREIGN)]
     argv = ["/usr/bin/env", *unset, *(f"{name}={value}" for name, value in env.items())]
     argv += [sys.executable, "-m", "worker.cli.main", "serve", "--port", str(port)]

@@ -138,6 +138,19 @@ def test_watching_a_paused_batch_stops_and_says_how_to_go_on(stepmill: Run, tmp_
     assert f"stepmill batch resume {batch_id}" in ran.out
 
 
+def test_leaving_a_watched_batch_says_how_to_come_back(
+    stepmill: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("worker.cli.batches.outcome.watch", interrupted)
+    ran = stepmill("batch", "submit", jsonl(tmp_path / "c.jsonl", "leave me"), "--wait")
+    assert ran.code == 130
+    assert "goes on without you" in ran.err
+    assert "Come back: stepmill batch status batch_" in ran.err
+
+
 def test_status_tells_counts_and_why_it_waits(stepmill: Run, tmp_path: Path) -> None:
     batch_id = submitted(stepmill, jsonl(tmp_path / "s.jsonl", "status of me"))
     ran = stepmill("batch", "status", batch_id)

@@ -114,6 +114,12 @@ def test_watching_goes_on_over_an_api_that_restarts(clock: Clock) -> None:
         assert watch(client, "batch_1")["state"] == "done"
 
 
+def test_watching_stops_after_the_time_that_was_given(clock: Clock) -> None:
+    with served([BATCH] * 100) as client:
+        assert watch(client, "batch_1", at_most_s=10.0)["state"] == "open"
+    assert 10.0 <= clock.now_s < 11.0
+
+
 def test_success_is_0_and_anything_else_1_unless_failures_are_allowed() -> None:
     done = {**with_counts(succeeded=1000), "state": "done"}
     some_failed = {**with_counts(succeeded=999, failed=1), "state": "done"}

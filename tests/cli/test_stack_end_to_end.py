@@ -25,6 +25,15 @@ def run(directory: Path, *args: str, timeout_s: float = 90.0) -> subprocess.Comp
     )
 
 
+def test_ask_without_a_stack_starts_one_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    ran = run(tmp_path, "ask", "What is 6 * 7?", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["answer"] == "42"
+    assert not left_over(tmp_path)
+    again = run(tmp_path, "run", "list", "--json")
+    assert [one["answer"] for one in json.loads(again.stdout)] == ["42"]
+
+
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory in which `stepmill up --detach` was typed."""
@@ -87,15 +96,6 @@ def test_a_second_up_says_what_runs_already(stack: Path) -> None:
     assert ran.returncode == 2
     assert "A stack runs already" in ran.stderr
     assert "stepmill down" in ran.stderr
-
-
-def test_ask_without_a_stack_starts_one_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    ran = run(tmp_path, "ask", "What is 6 * 7?", "--json")
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["answer"] == "42"
-    assert not left_over(tmp_path)
-    again = run(tmp_path, "run", "list", "--json")
-    assert [one["answer"] for one in json.loads(again.stdout)] == ["42"]
 
 
 def left_over(directory: Path) -> list[str]:

@@ -43,7 +43,7 @@ def demo_command(data_dir: Path | None, seed: int | None, max_wait_s: float, as_
             _introduce(plan)
         try:
             with occasional_stack(plan) as info, Client(info.addresses["API"], settings().admin_key) as client:
-                records = _answered(client, demo_questions(seed), quiet=as_json)
+                records = _answered(client, demo_questions(seed), as_json, max_wait_s)
         except ServiceFailed:
             last_lines(directory / "logs", ["stack"])
             raise
@@ -75,11 +75,11 @@ def _introduce(plan: StackPlan) -> None:
         click.secho(PRACTICE_NOTE, fg="yellow")
 
 
-def _answered(client: Client, questions: list[JsonObject], *, quiet: bool) -> list[JsonObject]:
+def _answered(client: Client, questions: list[JsonObject], quiet: bool, max_wait_s: float) -> list[JsonObject]:
     """Submits the questions, shows the progress, and returns a checked record for each."""
     expected = {question["custom_id"]: question.get("expected") for question in questions}
     submitted = client.post("/api/batches", {"runs": questions, "name": "demo"})
-    watch(client, submitted["batch_id"], err=quiet)
+    watch(client, submitted["batch_id"], err=quiet, at_most_s=max_wait_s)
     records = list(client.pages("/api/runs", batch=submitted["batch_id"]))
     for record in records:
         wanted = expected[record["custom_id"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -25,21 +26,25 @@ QUIET_S = 5.0
 """Piped, changes of the counts alone are told no more often."""
 
 
-def watch(client: Client, batch_id: str, *, err: bool = False) -> JsonObject:
-    """Shows the batch until all its runs have ended (or it is paused) and returns it as it then is."""
+def watch(client: Client, batch_id: str, *, err: bool = False, at_most_s: float = math.inf) -> JsonObject:
+    """Shows the batch until all its runs have ended (or it is paused) and returns it as it then is.
+
+    After `at_most_s` it is returned as it is; `err` shows it on standard error.
+    """
+    until = time.monotonic() + at_most_s
     stream = sys.stderr if err else sys.stdout
     show: Callable[[JsonObject], None]
     if not stream.isatty():
-        return _until_ended(client, batch_id, _Lines(err).show)
+        return _until_ended(client, batch_id, _Lines(err).show, until)
     with Live(console=console(err=err), refresh_per_second=4, transient=False) as live:
 
         def show(batch: JsonObject) -> None:
             live.update(view(batch))
 
-        return _until_ended(client, batch_id, show)
+        return _until_ended(client, batch_id, show, until)
 
 
-def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], None]) -> JsonObject:
+def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], None], until: float) -> JsonObject:
     answered_at = time.monotonic()
     while True:
         try:
@@ -51,7 +56,7 @@ def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], Non
         else:
             answered_at = time.monotonic()
             show(batch)
-            if batch["state"] != "open" or batch.get("paused_reason"):
+            if batch["state"] != "open" or batch.get("paused_reason") or time.monotonic() > until:
                 return batch
         time.sleep(POLL_S)
 
