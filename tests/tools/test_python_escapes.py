@@ -77,6 +77,15 @@ def test_a_flood_or_a_lie_is_bounded_and_told(flood: str) -> None:
     assert python_executor.call({"code": "1"}).observation == "1"
 
 
+def test_memory_is_bounded_over_all_processes_of_a_program_together() -> None:
+    code = (
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        break\nx = b'x' * 2**26\ntime.sleep(60)"
+    )
+    limits = Limits(time_s=60, tree_memory=256 * 2**20)
+    outcome = run_isolated(Launch(MECHANISMS[0], code, limits, command_prefix_for(MECHANISMS[0])), lambda: None)
+    assert outcome.stopped == "out of memory"
+
+
 def test_a_forged_report_changes_nothing_but_the_programs_own_words() -> None:
     forged = '{"exit": 0, "result": "{}", "files": [["../../etc/owned", 3]]}\\nabc'
     code = f"""
