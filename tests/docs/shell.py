@@ -9,14 +9,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-PRELUDE = """
+NEWEST = "import json, sys; print(json.load(sys.stdin)[0][sys.argv[1] + '_id'])"
+API = "from pathlib import Path; from worker.local.state import running_stack; " + (
+    "print(running_stack(Path('.stepmill')).addresses['API'])"
+)
+PRELUDE = f"""
 set -euo pipefail
-newest() { stepmill "$1" list --limit 1 --json | python -c "import json, sys; print(json.load(sys.stdin)[0]['$1_id'])"; }
+newest() {{ stepmill "$1" list --limit 1 --json | python -c "{NEWEST}" "$1"; }}
+api() {{ python -c "{API}"; }}
 trap 'stepmill down > /dev/null' EXIT
+PS4='+ $SECONDS s: '
 set -x
 """
 IDS = {"BATCH_ID": '"$(newest batch)"', "RUN_ID": '"$(newest run)"'}
-ANY_PORTS = {"stepmill up --detach": "stepmill up --detach --port 0 --flower-port 0"}
+ANY_PORTS = {
+    "stepmill up --detach": "stepmill up --detach --port 0 --flower-port 0",
+    "'http://127.0.0.1:8321": '"$(api)"\'',
+    "http://127.0.0.1:8321": '"$(api)"',
+}
 ELSEWHERE = ("make ", "docker ", "cp .env.example", ". .venv/bin/activate", "stepmill worker ", "stepmill serve ")
 """What a test cannot run as it stands; other tests look at these lines."""
 

@@ -90,4 +90,4 @@ def is_ours(service: Service) -> bool:
 
 
 def is_worker(service: Service) -> bool:
-    return service.get("command", [])[:2] == ["stepmill", "worker"]
+    return bool(service["command"][:2] == ["stepmill", "worker"]) if "command" in service else False

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.servers.compose import Service, services, variables_of
+from tests.servers.compose import services, variables_of
 from tests.services.process import ServerProcess, free_port
+from tests.services.waiting import wait_until
 
 BIN = Path(sys.executable).parent
 
@@ -43,6 +44,9 @@ class Servers:
     def run(self, name: str) -> subprocess.CompletedProcess[str]:
         """A service that ends by itself."""
         return subprocess.run(self.command(name, self.services[name]["command"]), capture_output=True, text=True)
+
+    def wait_until_healthy(self, name: str, timeout_s: float) -> None:
+        wait_until(f"{name} is healthy by its own check", lambda: self.is_healthy(name), timeout_s)
 
     def is_healthy(self, name: str) -> bool:
         """What the service's own health check says."""

@@ -76,7 +76,7 @@ def test_a_batch_is_answered_by_the_commands_of_all_services(servers: Servers) -
     for name in names:
         servers.start(name)
     for name in names:
-        wait_until(f"{name} is healthy by its own check", lambda name=name: servers.is_healthy(name), timeout_s=120)
+        servers.wait_until_healthy(name, timeout_s=120)
     assert open_without_key(servers) == 401
     body = {"runs": [{"question": question} for question in QUESTIONS]}
     batch_id = call(servers, "/api/batches", body)["batch_id"]
