@@ -34,8 +34,8 @@ class InThread(Generic[T]):
         except BaseException as error:  # handed to whoever asks for the result
             self._error = error
 
-    def result(self) -> T:
-        self.thread.join(PATIENCE_S)
+    def result(self, timeout_s: float = PATIENCE_S) -> T:
+        self.thread.join(timeout_s)
         assert not self.thread.is_alive(), "it waits for a lock that nobody gives back"
         if self._error is not None:
             raise self._error
