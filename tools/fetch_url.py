@@ -68,7 +68,7 @@ def _shown(page: dict[str, Any], url: str, start: int) -> str:
         raise ToolError(f"The page has {len(text):,} characters; there is nothing at {start:,}.")
     head = [f"Title: {page['title']}" if page["title"] else "", f"Author: {page['author']}" if page["author"] else ""]
     head += [f"Published: {page['date']}" if page["date"] else "", f"Address: {url}"]
-    head += [f"Read on: {datetime.now(UTC):%Y-%m-%d}", page["remark"]]
+    head += [f"Fetched: {datetime.now(UTC):%Y-%m-%d}", page["remark"]]
     part = text[start : start + PART_CHARS]
     rest = len(text) - start - len(part)
     more = f"\n[… {rest:,} more characters; read on with start={start + len(part)}]" if rest else ""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -24,6 +25,7 @@ from tools.base import (
     ToolResult,
     tool,
 )
+from tools.kit.secrets import mask_secrets
 
 
 @tool(group="web", timeout_s=5.0, idempotent=True)
@@ -210,6 +212,8 @@ def test_secrets_of_the_worker_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("SOME_API_KEY", "sk-veryverysecret")
     monkeypatch.setenv("DATABASE", "postgresql://me:hunter22@db/x")
     assert leak.call("x").observation == "key [hidden] and [hidden]"
+    monkeypatch.setenv("DATABASE", "postgresql://me:hunter%32%32@db/x")
+    assert leak.call("x").observation == "key [hidden] and [hidden]"
     with pytest.raises(ToolError, match=r"no \[hidden\]"):
         leak.call("fail")
 
@@ -341,3 +345,22 @@ def test_options_have_careful_defaults() -> None:
         None,
         None,
     )
+
+
+def test_settings_come_from_the_environment_and_an_env_file_and_only_those_of_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(
+        "STEPMILL_SQL_SALES=a.db\nSTEPMILL_WEATHER_URL=http://file\nOPENAI_API_KEY=sk-in-a-file\n"
+    )
+    monkeypatch.setenv("STEPMILL_WEATHER_URL", "http://environment")
+    monkeypatch.setenv("STEPMILL_DATABASE_URL", "postgresql://x")
+    monkeypatch.setenv("STEPMILL_TOOL_MODULES", "mine")
+    monkeypatch.setenv("STEPMILL_TOOL_COLOUR", "red")
+    found = ToolContext().settings
+    assert found["STEPMILL_SQL_SALES"] == "a.db"
+    assert found["STEPMILL_WEATHER_URL"] == "http://environment"
+    assert found["STEPMILL_TOOL_COLOUR"] == "red"
+    assert not found.keys() & {"OPENAI_API_KEY", "STEPMILL_DATABASE_URL", "STEPMILL_TOOL_MODULES"}
+    assert mask_secrets("the key is sk-in-a-file") == "the key is [hidden]"

@@ -70,7 +70,7 @@ def test_a_chart_of_a_share_price_comes_from_search_page_and_program(web: WebSer
         fetch_url.call(refused, context)
     page = fetch_url.call(readable, context).observation
     assert page.startswith("Title: Acme prices\n")
-    assert f"Address: {readable}\nRead on: 20" in page
+    assert f"Address: {readable}\nFetched: 20" in page
 
     read = dict(re.findall(r"\| (\d{4}-\d\d-\d\d) \| ([\d.]+) \|", page))
     assert {day: float(close) for day, close in read.items()} == CLOSES

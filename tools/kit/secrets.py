@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
 
 from tools import config
 
@@ -19,7 +20,8 @@ def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in environment.items():
         if _SECRET_NAME.search(name):
             yield value
-        yield from _PASSWORD_IN_ADDRESS.findall(value)
+        for password in _PASSWORD_IN_ADDRESS.findall(value):
+            yield from (password, unquote(password))
 
 
 def mask_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
