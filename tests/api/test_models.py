@@ -57,4 +57,5 @@ def test_only_a_pause_without_an_end_needs_a_person(store: Store) -> None:
     assert needs_operator(store, parked_for("wrong"))
     assert not needs_operator(store, "ready")
     assert not needs_operator(store, None)
+    assert {name: one.needs_operator for name, one in endpoint_states(store).items()} == {"busy": False, "wrong": True}
     assert endpoint_states(store)["busy"].retry_in_s == pytest.approx(20.0, abs=5.0)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from worker.cli.ask import OPERATOR_HINT
 from worker.cli.client import Client
 from worker.cli.errors import EXIT_FAILED
 from worker.cli.live import watch
@@ -19,6 +20,7 @@ from worker.cli.occasion import last_lines, occasional_stack
 from worker.cli.output import PRACTICE_NOTE, json_option, print_json, print_table, tokens
 from worker.cli.plans import small_plan
 from worker.cli.scores import holds, seconds_taken
+from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.demo_questions import demo_questions
 from worker.local.errors import ServiceFailed
@@ -79,7 +81,15 @@ def _answered(client: Client, questions: list[JsonObject], quiet: bool, max_wait
     """Submits the questions, shows the progress, and returns a checked record for each."""
     expected = {question["custom_id"]: question.get("expected") for question in questions}
     submitted = client.post("/api/batches", {"runs": questions, "name": "demo"})
-    watch(client, submitted["batch_id"], err=quiet, at_most_s=max_wait_s)
+    give_up_at = time.monotonic() + max_wait_s
+
+    def hopeless(_batch: JsonObject) -> bool:
+        return time.monotonic() > give_up_at or any(one["needs_operator"] for one in _endpoints(client))
+
+    watch(client, submitted["batch_id"], err=quiet, enough=hopeless)
+    for one in _endpoints(client):
+        if one["needs_operator"]:
+            raise UserError(f"{one['model']} cannot be asked: {one['reason']}.", OPERATOR_HINT, EXIT_FAILED)
     records = list(client.pages("/api/runs", batch=submitted["batch_id"]))
     for record in records:
         wanted = expected[record["custom_id"]]
@@ -87,6 +97,11 @@ def _answered(client: Client, questions: list[JsonObject], quiet: bool, max_wait
         record["expected"] = wanted
         record["right"] = succeeded and (wanted is None or holds(record["answer"], wanted))
     return records
+
+
+def _endpoints(client: Client) -> list[JsonObject]:
+    items: list[JsonObject] = client.get("/api/models")["items"]
+    return items
 
 
 def _show(records: list[JsonObject], took_s: float) -> None:

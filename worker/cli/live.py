@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -22,29 +21,34 @@ from worker.core.records import JsonObject
 
 POLL_S = 0.5
 AWAY_S = 60.0
+Show = Callable[[JsonObject], None]
+Enough = Callable[[JsonObject], bool]
 QUIET_S = 5.0
 """Piped, changes of the counts alone are told no more often."""
 
 
-def watch(client: Client, batch_id: str, *, err: bool = False, at_most_s: float = math.inf) -> JsonObject:
+def never(_batch: JsonObject) -> bool:
+    """Nothing but the end is enough."""
+    return False
+
+
+def watch(client: Client, batch_id: str, *, err: bool = False, enough: Enough = never) -> JsonObject:
     """Shows the batch until all its runs have ended (or it is paused) and returns it as it then is.
 
-    After `at_most_s` it is returned as it is; `err` shows it on standard error.
+    Also when `enough` says so of it; `err` shows it on standard error.
     """
-    until = time.monotonic() + at_most_s
     stream = sys.stderr if err else sys.stdout
-    show: Callable[[JsonObject], None]
     if not stream.isatty():
-        return _until_ended(client, batch_id, _Lines(err).show, until)
+        return _until_ended(client, batch_id, _Lines(err).show, enough)
     with Live(console=console(err=err), refresh_per_second=4, transient=False) as live:
 
         def show(batch: JsonObject) -> None:
             live.update(view(batch))
 
-        return _until_ended(client, batch_id, show, until)
+        return _until_ended(client, batch_id, show, enough)
 
 
-def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], None], until: float) -> JsonObject:
+def _until_ended(client: Client, batch_id: str, show: Show, enough: Enough) -> JsonObject:
     answered_at = time.monotonic()
     while True:
         try:
@@ -56,7 +60,7 @@ def _until_ended(client: Client, batch_id: str, show: Callable[[JsonObject], Non
         else:
             answered_at = time.monotonic()
             show(batch)
-            if batch["state"] != "open" or batch.get("paused_reason") or time.monotonic() > until:
+            if batch["state"] != "open" or batch.get("paused_reason") or enough(batch):
                 return batch
         time.sleep(POLL_S)
 

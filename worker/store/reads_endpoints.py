@@ -13,7 +13,10 @@ from worker.store.tables import active, endpoints
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """What is kept of one endpoint. `retry_in_s` None: nothing will reopen it but a person."""
+    """What is kept of one endpoint.
+
+    `retry_in_s` None: nothing will reopen it but a person. `needs_operator`: it is probed, but somebody must act.
+    """
 
     endpoint_id: str
     base_url: str
@@ -22,6 +25,7 @@ class EndpointState:
     paused_by: str | None = None
     retry_in_s: float | None = None
     waiting_runs: int = 0
+    needs_operator: bool = False
 
 
 def endpoint_states(store: Store) -> dict[str, EndpointState]:
@@ -38,7 +42,14 @@ def endpoint_states(store: Store) -> dict[str, EndpointState]:
         again = None if by_hand or row.paused_reason is None else (row.paused_until or row.probe_at)
         retry_in_s = None if again is None else round(max(0.0, again - row.now), 3)
         found[row.id] = EndpointState(
-            row.id, row.base_url, row.model, row.paused_reason, row.paused_by, retry_in_s, row.waiting
+            row.id,
+            row.base_url,
+            row.model,
+            row.paused_reason,
+            row.paused_by,
+            retry_in_s,
+            row.waiting,
+            row.paused_reason is not None and row.paused_until is None,
         )
     return found
 
