@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import and_, case, func, select, update
+from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 
 from worker.core.states import CallState, Phase, WorkerState
 from worker.store.session import NOW, Store
@@ -33,7 +33,8 @@ def served_queues(store: Store) -> set[str]:
 def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
     """Parks runs all of whose open calls have waited `after_s` for groups that nobody serves. Returns how many."""
     running, served_one = tool_calls.c.state == CallState.RUNNING.value, tool_calls.c.queue.in_(list(served))
-    useful = case((tool_calls.c.held.is_not(None), 0), (running, 1), (served_one, 1), else_=0)
+    moves_on = and_(tool_calls.c.held.is_(None), or_(running, served_one))
+    useful = case((moves_on, 1), else_=0)
     stranded = (
         select(active.c.run_id, func.min(_waits_for).label("queue"))
         .join(tool_calls, and_(tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step))
@@ -49,23 +50,24 @@ def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
     by_queue: dict[str, list[str]] = {}
     for row in rows:
         by_queue.setdefault(row.queue, []).append(row.run_id)
-    return sum(_park(store, queue, ids) for queue, ids in by_queue.items())
+    return sum(_park(store, queue, ids, moves_on) for queue, ids in by_queue.items())
 
 
 # A person's word, where a call is held for one; else its group.
 _waits_for = func.coalesce(tool_calls.c.held, tool_calls.c.queue)
 
 
-def _park(store: Store, queue: str, run_ids: list[str]) -> int:
+def _park(store: Store, queue: str, run_ids: list[str], moves_on: ColumnElement[bool]) -> int:
     reason = HELD.get(queue) or f"No worker serves {queue}; start one with `stepmill worker --queues {queue}`"
     still = (active.c.phase == Phase.ACT.value, active.c.parked.is_(None), active.c.run_id.in_(run_ids))
     chosen = select(active.c.run_id).where(*still).order_by(active.c.run_id).with_for_update(skip_locked=True)
     values = {"parked": parked_for_group(queue), "parked_at": NOW, "wait_reason": reason}
     with store.write() as tx:
         ids = list(tx.execute(chosen).scalars())
-        if ids:
-            tx.execute(update(active).where(active.c.run_id.in_(ids)).values(**values))
-        return len(ids)
+        # Looked at again under the lock: a call may have been approved since, and nobody would come back to its run.
+        mine = (tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step)
+        stranded = ~exists().where(*mine, tool_calls.c.state != CallState.DONE.value, moves_on)
+        return tx.execute(update(active).where(active.c.run_id.in_(ids), stranded).values(**values)).rowcount
 
 
 def free_served(store: Store, served: Iterable[str]) -> int:
