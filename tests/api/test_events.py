@@ -123,7 +123,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(address: str, world: World) ->
         return items
 
     def broken() -> Iterator[bytes]:
-        yield b"Question?\n" * 60_000
+        yield b"Question?\n" * 30_000
         wait_until("some lines are stored", first_run)
         raise ConnectionResetError("the sender is gone")
 
