@@ -1,0 +1,1 @@
+"""Random faults strike several hundred questions; at the end everything must be right all the same."""

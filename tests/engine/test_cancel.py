@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 import psutil
+import pytest
 from sqlalchemy import func, select
 
 from tests.engine.fleet import THINK, Fleet, slowness
@@ -14,6 +15,8 @@ from worker.dispatch import Dispatcher, connect_redis
 from worker.settings import Settings
 from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
 from worker.store.tables import active, runs, steps
+
+pytestmark = pytest.mark.timeout(300)
 
 
 def cancel_all(fleet: Fleet, *batch_ids: str) -> None:
@@ -41,9 +44,9 @@ def test_a_cancel_closes_the_models_socket_and_ends_tools_in_threads_and_in_proc
     fleet.start(THINK)
     fleet.start(["tools.slow"])
     processes = fleet.start(["tools.python", "tools.test", "tools.deadly"], pool="prefork", slots=4)
-    in_threads = fleet.submit(["Use nap(seconds=50)."] * 3)
+    in_threads = fleet.submit(["Use nap(seconds=300)."] * 3)
     fleet.wait("the tools run", lambda: len(fleet.in_flight(call=True)) == 3)
-    in_processes = fleet.submit(["Use linger(seconds=50)."] * 3 + ["Use linger_in_child(seconds=50)."])
+    in_processes = fleet.submit(["Use linger(seconds=300)."] * 3 + ["Use linger_in_child(seconds=300)."])
     fleet.wait("the processes work too", lambda: len(fleet.in_flight(call=True)) == 7)
     fleet.practice.control(latency="60")
     asking = fleet.submit(["What is 1 + 2?"] * 3)

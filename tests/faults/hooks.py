@@ -83,7 +83,7 @@ def look_up(name: str) -> str:
     return f"{name} is known"
 
 
-@tool(group="slow", idempotent=True, timeout_s=60)
+@tool(group="slow", idempotent=True, timeout_s=600)
 def nap(seconds: float, context: ToolContext) -> str:
     """Sleep, and heed being cancelled.
 
@@ -98,7 +98,7 @@ def nap(seconds: float, context: ToolContext) -> str:
     return "rested"
 
 
-@tool(group="slow", idempotent=True, timeout_s=60)
+@tool(group="slow", idempotent=True, timeout_s=600)
 def doze(seconds: float) -> str:
     """Sleep deeply, and heed nothing.
 
@@ -109,7 +109,7 @@ def doze(seconds: float) -> str:
     return "rested"
 
 
-@tool(group="slow", timeout_s=60)
+@tool(group="slow", timeout_s=600)
 def compute(seconds: float, context: ToolContext) -> str:
     """Work without a pause, which must not be repeated.
 
@@ -123,7 +123,7 @@ def compute(seconds: float, context: ToolContext) -> str:
     return "worked"
 
 
-@tool(group="deadly", idempotent=True, timeout_s=60)
+@tool(group="deadly", idempotent=True, timeout_s=600)
 def linger(seconds: float) -> str:
     """Sleep deeply, in a group of its own.
 
@@ -134,7 +134,7 @@ def linger(seconds: float) -> str:
     return "rested"
 
 
-@tool(group="deadly", idempotent=True, timeout_s=60)
+@tool(group="deadly", idempotent=True, timeout_s=600)
 def linger_in_child(seconds: float) -> str:
     """Have a process of its own sleep, in a group of its own.
 

@@ -11,10 +11,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 class Proxy:
-    """Forwards to `host:port`. While cut, connections break and new ones are refused."""
+    """Forwards to the server of a URL. While cut, connections break and new ones are refused."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
+    def __init__(self, target_url: str) -> None:
+        self.target_url = target_url
+        parts = urlsplit(target_url)
+        assert parts.hostname is not None and parts.port is not None
+        self._target = (parts.hostname, parts.port)
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._cut = False
@@ -52,9 +55,10 @@ class Proxy:
         yield
         self.join()
 
-    def in_front_of(self, url: str) -> str:
-        """`url` with this proxy's address instead of its server's."""
-        parts = urlsplit(url)
+    @property
+    def url(self) -> str:
+        """The target's URL with this proxy's address instead of its server's."""
+        parts = urlsplit(self.target_url)
         account = parts.netloc.rpartition("@")[0]
         return urlunsplit(parts._replace(netloc=f"{account}@127.0.0.1:{self.port}"))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 
+import pytest
 import redis
 from sqlalchemy import select
 
-from tests.engine.fleet import SLACK_S, Fleet, quick_settings
+from tests.engine.fleet import SLACK_S, Fleet
 from tests.engine.questions import mixed, sums
 from tests.engine.wholeness import assert_money, assert_nothing_left_in_redis, assert_whole
 from worker.store.tables import attempts
+
+pytestmark = pytest.mark.timeout(300)
 
 LOST = select(attempts.c.token).where(attempts.c.outcome == "lost")
 
@@ -39,7 +42,7 @@ def test_a_dead_workers_work_goes_on_within_the_stated_sum(fleet: Fleet) -> None
     fleet.practice.control(latency="0")
     fleet.start(slots=8)
     victim.kill()
-    limit_s = quick_settings().takeover_s + SLACK_S
+    limit_s = fleet.settings.takeover_s + SLACK_S
     fleet.wait("its leases are taken over", lambda: len(fleet.rows(LOST)) == 8, limit_s)
     assert fleet.finish(batch) == {"succeeded": 8}
     assert [run.attempts for run in fleet.runs(batch)] == [4] * 8, "two model calls, one tool call, and the lost one"

@@ -7,17 +7,18 @@ import json
 import pytest
 from sqlalchemy import select
 
-from tests.engine.fleet import SLACK_S, Fleet, quick_settings
+from tests.engine.fleet import SLACK_S, Fleet
 from tests.engine.questions import counted
 from tests.engine.wholeness import assert_whole
 from worker.core.machine import unknown_outcome
 from worker.faults import POINTS
 from worker.store.tables import attempts, tool_calls
 
+pytestmark = pytest.mark.timeout(300)
+
 IN_WORKERS = [point for point in POINTS if not point.startswith("migrate")]
 UNCERTAIN = ("call.started", "call.done")
 """Killed here, a call that must not be repeated has begun and has not told its result."""
-LIMIT_S = quick_settings().takeover_s + quick_settings().resend_after_s + SLACK_S
 
 
 @pytest.mark.parametrize("point", IN_WORKERS)
@@ -28,7 +29,7 @@ def test_a_process_killed_at_a_point_costs_one_step_at_most(fleet: Fleet, point:
     fleet.wait("the fault has struck", mark.exists)
     fleet.wait("the worker is dead", lambda: not victim.alive)
     fleet.start()
-    assert fleet.finish(batch, LIMIT_S) == {"succeeded": 6}
+    assert fleet.finish(batch, fleet.settings.takeover_s + fleet.settings.resend_after_s + SLACK_S) == {"succeeded": 6}
     assert_whole(fleet, batch)
     lost = fleet.rows(select(attempts).where(attempts.c.outcome == "lost"))
     unknown = fleet.rows(select(tool_calls).where(tool_calls.c.observation == unknown_outcome("count_up")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from sqlalchemy import select
 
 from tests.engine.fleet import SLACK_S, THINK, Fleet
@@ -11,12 +12,14 @@ from tests.engine.questions import counted, sums
 from tests.engine.wholeness import assert_whole
 from worker.store.tables import attempts, tool_calls, workers
 
+pytestmark = pytest.mark.timeout(300)
+
 
 def test_a_pool_child_that_is_killed_is_reported_long_before_its_worker_could_be_missed(fleet: Fleet) -> None:
     fleet.env |= {"STEPMILL_BEAT_S": "5", "STEPMILL_TICK_S": "5"}  # a lost worker would be missed after 40 s
     fleet.start(THINK)
     tools = fleet.start(["tools.slow", "tools.test"], pool="prefork", slots=2)
-    batch = fleet.submit(["Use doze(seconds=30) then look_up(name='a').", "Use compute(seconds=30)."])
+    batch = fleet.submit(["Use doze(seconds=300) then look_up(name='a').", "Use compute(seconds=300)."])
     fleet.wait("both tools run", lambda: len(fleet.in_flight(call=True)) == 2)
     fleet.wait("the effect is under way", lambda: sum(fleet.counter.counts.values()) == 1)
     held = fleet.in_flight(call=True)
@@ -68,7 +71,7 @@ def test_sigterm_hands_long_calls_back_and_others_go_on_with_them(fleet: Fleet) 
     batch = fleet.submit(sums(2))
     fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 2)
     fleet.practice.control(latency="0")
-    naps = fleet.submit(["Use nap(seconds=50)."])
+    naps = fleet.submit(["Use nap(seconds=300)."])
     fleet.wait("the tool runs", lambda: len(fleet.in_flight(call=True)) == 1)
     held = [row.token for row in (*fleet.in_flight(call=False), *fleet.in_flight(call=True))]
     for worker in leaving:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, exists, func, not_, or_, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.store.session import NOW, AnyRow, Store
@@ -34,7 +34,7 @@ def pause(
 ) -> None:
     """Pauses for all. With `for_s` it opens by itself then; without, a probe is sent now and again.
 
-    A second pause never shortens the first.
+    A second pause never shortens the first: one without an end stands, and one by hand stands until a person lifts it.
     """
     new = {"id": endpoint_id, "base_url": base_url, "model": model, "paused_reason": reason, "paused_by": by}
     until = None if for_s is None else NOW + for_s
@@ -50,7 +50,17 @@ def pause(
         "changed_at": NOW,
     }
     with store.write() as tx:
-        tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+        gives_way = _gives_way(for_s, by)
+        tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values, where=gives_way))
+
+
+def _gives_way(for_s: float | None, by: str) -> ColumnElement[bool]:
+    """Whether a pause that is in force may be replaced by a new one."""
+    endless = and_(endpoints.c.paused_reason.is_not(None), endpoints.c.paused_until.is_(None))
+    if for_s is not None:
+        return not_(endless)
+    by_hand = func.coalesce(endpoints.c.paused_by, "stepmill") != "stepmill"
+    return true() if by != "stepmill" else not_(and_(endless, by_hand))
 
 
 def _next_probe() -> ColumnElement[float]:
@@ -108,10 +118,23 @@ def reopen_due(store: Store) -> int:
     over = or_(endpoints.c.paused_until <= NOW, (endpoints.c.paused_until.is_(None)) & (endpoints.c.probe_at <= NOW))
     with store.read() as tx:
         rows = tx.execute(due.where(over)).all()
-    moved = 0
+    moved = _free_the_forgotten(store)
     for row in rows:
         moved += resume(store, row.id) if row.paused_until is not None else _probe(store, row.id)
     return moved
+
+
+def _free_the_forgotten(store: Store) -> int:
+    """Frees runs that a worker parked which had not heard yet that the endpoint was open again."""
+    paused_now = exists().where(
+        endpoints.c.id == func.substr(active.c.parked, len(parked_for("")) + 1), endpoints.c.paused_reason.is_not(None)
+    )
+    forgotten = and_(active.c.parked.startswith(parked_for("")), ~paused_now)
+    with store.read() as tx:
+        if tx.execute(select(active.c.run_id).where(forgotten).limit(1)).first() is None:
+            return 0
+    with store.write() as tx:
+        return tx.execute(update(active).where(forgotten).values(parked="ready")).rowcount
 
 
 def _probe(store: Store, endpoint_id: str) -> bool:
