@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.dialects.outcomes import TOOLS
 from worker.cli.parse import parse_command
 
-LINES = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").strip("\n").split("\n")
 SAMPLES = [json.loads(line) for line in LINES]
 
 

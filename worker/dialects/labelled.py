@@ -102,6 +102,8 @@ def _labelled_again(page: Page, label: Label) -> Label | None:
 
 def _contradiction(page: Page, turn: Label, text: str) -> str | None:
     """Why an answer does not stand: an action, or another answer, of the same turn follows it."""
+    if turn.kind is Kind.QUESTION and _is_quiz(page, turn):
+        return "Label words inside the answer make its end unclear; write them in another way."
     if turn.kind in (Kind.QUESTION, Kind.SPEAKER, Kind.OBSERVATION):
         return None
     for label in [turn, *page.labels.after(turn.end)]:
@@ -114,6 +116,12 @@ def _contradiction(page: Page, turn: Label, text: str) -> str | None:
             same = trim_tokens(page.text[label.end : end]) == text
             return None if same else "The reply holds two different answers. Write one."
     return None
+
+
+def _is_quiz(page: Page, turn: Label) -> bool:
+    """Whether several questions follow and no thought or action: a list of questions, or invented turns."""
+    kinds = [label.kind for label in page.labels.after(turn.start)]
+    return kinds.count(Kind.QUESTION) > 1 and Kind.THOUGHT not in kinds and Kind.ACTION not in kinds
 
 
 def _walk(page: Page, grammar: Grammar) -> Outcome:
@@ -129,11 +137,23 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
             outcome = grammar.action(page, label)
             if outcome is not None:
                 return _settled(page, outcome, grammar)
+        if label.kind is Kind.WEAK_ACTION and (found := _weak_action(page, label, grammar)):
+            return _settled(page, found, grammar)
         began = began or label.kind in (Kind.THOUGHT, Kind.ACTION)
     bare = grammar.bare(page)
     if bare is not None:
         return _settled(page, bare, grammar)
     return Bad("The reply holds neither an action nor an answer.")
+
+
+def _weak_action(page: Page, label: Label, grammar: Grammar) -> Call | None:
+    """`Tool: calculator` / `Input: …`: only a known tool with its input at once behind it."""
+    following = next(page.labels.after(label.end), None)
+    if following is None or following.kind not in (Kind.INPUT, Kind.WEAK_INPUT):
+        return None
+    found = grammar.action(page, label)
+    known = isinstance(found, Call) and any(tool.name == found.request.tool for tool in page.tools)
+    return found if isinstance(found, Call) and known else None
 
 
 def _bare_before(page: Page, label: Label, grammar: Grammar) -> Outcome | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 
-INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"
 
 
 class Kind(Enum):
@@ -41,14 +41,14 @@ _WORDS: dict[Kind, tuple[str, ...]] = {
         "result", "results", "output", "response", "tool response", "tool result", "tool results", "tool output",
         "action result", "action output", "action response", "function result", "function response",
         "function output", "execution result", "search results", "search result", "obs", "结果", "输出", "返回结果",
-        "工具结果", "工具返回", "执行结果",
+        "工具结果", "工具返回", "工具返回结果", "工具输出", "工具响应", "执行结果",
     ),
     Kind.ANSWER: ("answer", "final answer", "the final answer", "最终答案", "答案", "最终回答", "最终答复", "回答"),
     Kind.QUESTION: ("question", "new question", "next question", "问题", "新问题"),
     Kind.SPEAKER: ("user", "human", "用户", "system"),
     Kind.THOUGHT: ("thought", "thoughts", "reasoning", "思考", "想法", "思路", "思考过程"),
     Kind.ACTION: ("action", "行动", "动作", "操作"),
-    Kind.WEAK_ACTION: ("tool", "tool name", "action name", "工具", "工具名称"),
+    Kind.WEAK_ACTION: ("tool", "tool name", "action name", "function", "function name", "工具", "工具名称"),
 }  # fmt: skip
 
 
@@ -74,9 +74,10 @@ def _first_letters() -> str:
 _LABEL = re.compile(
     r"(?<![^\n\r])"
     rf"(?P<indent>[ \t\u00a0\u3000{INVISIBLE}]{{0,40}})"
-    rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|\d{{1,2}}[.)、] {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
+    rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|[(（]?\d{{1,2}}[.)、）] {{0,3}}|"
+    rf"[a-h]\) {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
     rf"(?=[{_first_letters()}])(?:{_alternatives()})"
-    r"(?P<suffix>(?:[ \t]{0,2}[#(（]?\d{1,3}[)）]?)?"
+    r"(?P<suffix>(?:[ \t]{0,2}(?:[#(（]?\d{1,3}[)）]?|\(json\)))?"
     rf"[ \t\u00a0\u3000*_`\]】)>{INVISIBLE}]{{0,12}})"
     r"(?P<colon>[:：﹕∶]?)",
     re.I,
@@ -148,7 +149,7 @@ def _label(text: str, match: re.Match[str]) -> Label | None:
         if not (marks or "#" in prefix) or text[end : _line_end(text, end)].strip(_BLANK + "\r"):
             return None
         bold_open = False
-    style = (prefix.strip(" *_#`" + INVISIBLE) and _class_of(prefix)) or ""
+    style = _class_of(prefix.strip(" *_#`" + INVISIBLE))
     return Label(kind, match.start(), end, style, bold_open)
 
 
@@ -157,8 +158,10 @@ def _kind(match: re.Match[str]) -> Kind:
 
 
 def _class_of(prefix: str) -> str:
-    first = prefix.strip()[:1]
-    return "1" if first.isdigit() else first
+    """The kind of list that a label is an item of; brackets around a label are no list."""
+    if re.match(r"[(（]?\d|[a-h]\)", prefix, re.I):
+        return "1"
+    return prefix[:1] if prefix[:1] in "-•+>·▪●" else ""
 
 
 def _closes_backtick(prefix: str, suffix: str) -> bool:

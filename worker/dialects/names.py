@@ -16,6 +16,7 @@ _PREFIX = re.compile(
 )
 _CALL_INDEX = re.compile(r":\d{1,3}$")
 _TOKEN = re.compile(r"<[|｜].*$", re.S)
+_ZERO_WIDTH = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
 _REMARK = re.compile(r"^(\S+?)\s*(?:\(|（|\s[-–—]+\s|#|//|\s→|\s->|[:：]\s)")
 _NONE = frozenset(
     (
@@ -72,7 +73,7 @@ def find_tool(written: str, tools: Sequence[ToolView]) -> Named | None:
 
 def undress(written: str) -> str:
     """The name without quotes, backticks, bold marks, brackets and trailing punctuation."""
-    bare = _TOKEN.sub("", written)
+    bare = _ZERO_WIDTH.sub("", _TOKEN.sub("", written))
     previous = None
     while previous != bare:
         previous = bare

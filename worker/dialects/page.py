@@ -24,7 +24,14 @@ _RESULT_CUE = re.compile(
 )
 _TURNS = frozenset({Kind.THOUGHT, Kind.OBSERVATION, Kind.ACTION, Kind.QUESTION, Kind.SPEAKER, Kind.ANSWER})
 _NEAR_CHARS = 600
+_SHOWN_RESULT = re.compile(
+    r"^[ \t]*(?:(?!thought|思考|note\b)[^\W\d][\w ]{0,30}[:：][ \t]*\S|(?:=>|->|→|=)[ \t]*\S|[{`]|[\d.,]+[ \t]*$)",
+    re.I | re.M,
+)
 _INTRO = (":", "：")
+_PAIR_BEHIND = re.compile(
+    r"[^\n]{0,400}\n[ \t]*(?!assistant|ai\b|bot\b|thought|answer)\w[^:\n：]{0,40}[:：]\s*\S", re.I
+)
 _PAIR_LINE = re.compile(r"[ \t]*[\w][^:\n：]{0,40}[:：]\s*\S")
 
 
@@ -85,8 +92,8 @@ def without_residue(text: str) -> str:
 
 
 def claims_result(between: str) -> bool:
-    """Whether words between an action and an answer speak of a result, which cannot exist yet."""
-    return _RESULT_CUE.search(between) is not None
+    """Whether what stands between an action and an answer is, or speaks of, a result, which cannot exist yet."""
+    return _RESULT_CUE.search(between) is not None or _SHOWN_RESULT.search(between) is not None
 
 
 def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
@@ -130,7 +137,7 @@ def _is_turn(page: Page, answer: Label, other: Label) -> bool:
     if other.kind is Kind.QUESTION:
         return True
     if other.kind is Kind.SPEAKER:
-        return blank_before or any(later.kind in (Kind.THOUGHT, Kind.ANSWER) for later in page.labels.after(other.end))
+        return blank_before or not _PAIR_BEHIND.match(page.text, other.end)
     return other.kind is Kind.ANSWER
 
 
