@@ -134,11 +134,8 @@ def _key(lease: Lease) -> tuple[ColumnElement[bool], ...]:
 
 
 def _call_key(lease: Lease) -> tuple[ColumnElement[bool], ...]:
-    return (
-        tool_calls.c.run_id == lease.run_id,
-        tool_calls.c.step == lease.step,
-        tool_calls.c.call == lease.call,
-    )
+    c = tool_calls.c
+    return c.run_id == lease.run_id, c.step == lease.step, c.call == lease.call
 
 
 def _claim_values(lease: Lease) -> dict[str, Any]:
