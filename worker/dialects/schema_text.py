@@ -64,4 +64,4 @@ def _parameter(name: str, schema: Any, needed: bool) -> list[str]:
 
 
 def _indented(text: str, indent: str) -> list[str]:
-    return [indent + line if line.strip() else "" for line in text.strip().splitlines()]
+    return [indent + line.rstrip() for line in text.strip().splitlines() if line.strip()]
