@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-NEWEST = "import json, sys; print(json.load(sys.stdin)[0][sys.argv[1] + '_id'])"
+ID = "import json, sys; print(json.load(sys.stdin)['items'][0][sys.argv[1]])"
 API = "from pathlib import Path; from worker.local.state import running_stack; " + (
     "print(running_stack(Path('.stepmill')).addresses['API'])"
 )
 PRELUDE = f"""
 set -euo pipefail
-newest() {{ stepmill "$1" list --limit 1 --json | python -c "{NEWEST}" "$1"; }}
 api() {{ python -c "{API}"; }}
+newest() {{ curl -sf "$(api)/api/$1?limit=1" | python -c "{ID}" "$2"; }}
 trap 'stepmill down > /dev/null' EXIT
 PS4='+ $SECONDS s: '
 set -x
 """
-IDS = {"BATCH_ID": '"$(newest batch)"', "RUN_ID": '"$(newest run)"'}
+IDS = {"BATCH_ID": '"$(newest batches batch_id)"', "RUN_ID": '"$(newest runs run_id)"'}
 ANY_PORTS = {
     "stepmill up --detach": "stepmill up --detach --port 0 --flower-port 0",
     "'http://127.0.0.1:8321": '"$(api)"\'',
