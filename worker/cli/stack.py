@@ -62,7 +62,7 @@ def _tell(info: StackInfo, config: Settings, how_to_stop: str) -> None:
     """Where everything is, once it is ready."""
     rows = [*info.addresses.items(), ("database", _without_password(config.database)), ("logs", info.log_dir)]
     click.echo("\nThe stack is ready.")
-    print_table(("part", "address"), rows)
+    print_table(("part", "address"), rows, drawn=True)
     if info.practice:
         click.secho(PRACTICE_NOTE, fg="yellow")
     click.echo(f'Try: stepmill ask "What is (15 + 7) * 3?"   {how_to_stop}')
