@@ -37,7 +37,7 @@ Needs = dict[str, str]
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    run = project["dependencies"] + extras["science"]
+    run = project["dependencies"] + extras["science"] + extras["parquet"]
     write(ROOT / "requirements.txt", closure(run))
     write(ROOT / "requirements-dev.txt", closure(run + extras["test"]))
 
