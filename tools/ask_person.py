@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.base import ToolError, tool
+from tools.base import tool
 
 
 @tool(idempotent=True)
@@ -15,4 +15,4 @@ def ask_person(question: str) -> str:
     Returns:
         The person's answer. It may take hours or days.
     """
-    raise ToolError(f"Nobody is here to answer {question!r}. Go on with what you know, and say what is missing.")
+    return f"Nobody is here to answer: {question[:200]} Go on with what you know, and say what is missing."

@@ -13,7 +13,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 class Settings(BaseSettings):
     """What a process needs to know about where it runs. Agents and their models are described in `worker.agents`."""
 
-    model_config = SettingsConfigDict(env_prefix="STEPMILL_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="STEPMILL_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
+    )
 
     data_dir: Path = Path(".stepmill")
     database_url: str = ""
