@@ -22,6 +22,7 @@ from worker.llm.prices import PriceTable
 from worker.llm.watchdog import Abort
 from worker.owner import Owner
 from worker.settings import Settings
+from worker.sharing import ToolSharing
 from worker.store.session import Store, open_store
 from worker.store.submit import get_configuration
 from worker.throttle import Throttle
@@ -97,7 +98,9 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.gate = Gate(self.store)
-        self.throttle = Throttle(limiter(self.settings), self.gate, self.store)
+        shared = limiter(self.settings)
+        self.throttle = Throttle(shared, self.gate, self.store)
+        self.sharing = ToolSharing(shared, self.dispatcher.redis)
         # Configurations never change, and a few serve thousands of runs.
         self.configuration = functools.lru_cache(maxsize=256)(self._load_configuration)
 

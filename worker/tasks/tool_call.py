@@ -16,6 +16,7 @@ from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, Cal
 from worker.core.retry import delay_s
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
 from worker.store.applies import Applied, Spent, apply_call, landed, note_waste
@@ -39,10 +40,8 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
     with rt.in_flight.attempt(work.lease.token, run_id, work.lease.deadline_s) as abort:
         if rt.draining.is_set():
             event: CallEvent = GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped")
-        elif not _may_start(rt, tool, work):
-            raise Discarded
         else:
-            event = _run(rt, tool, work, abort)
+            event = _shared(rt, tool, work, abort)
     spent = _spent(event)
     reach("call.done")
     applied = _apply(rt, tool, work, event, spent)
@@ -51,6 +50,27 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
     if spent.error:
         raise AttemptFailed(f"{tool.name} failed ({spent.outcome})")
     return spent.outcome
+
+
+def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
+    """Runs the tool within what its calls share: an answer that is known, a slot that is free."""
+    known = rt.sharing.known(tool, work.args)
+    if known is not None:
+        return CallEnded(known)
+    lease = work.lease
+    slot = rt.sharing.slot(tool, f"{lease.run_id}.{lease.step}.{lease.call}")
+    if isinstance(slot, At):
+        wait_s = max(0.05, slot.due_s - time.monotonic())
+        return GivenBack(Outcome.DEFERRED, wait_s, f"{tool.name} allows {tool.concurrency} calls at once")
+    try:
+        if not _may_start(rt, tool, work):
+            raise Discarded
+        event = _run(rt, tool, work, abort)
+    finally:
+        rt.sharing.free(tool, slot)
+    if isinstance(event, CallEnded) and event.outcome == Outcome.OK:
+        rt.sharing.keep(tool, work.args, event.observation)
+    return event
 
 
 def _claim(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> CallWork:

@@ -1,0 +1,77 @@
+"""What calls of one tool share over the fleet: a bound on how many go at once, and answers of pure tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from tests.services.waiting import wait_until
+from tools.base import Tool, tool
+from worker.llm.limits import At, Granted, Limiter, limiter_client
+from worker.sharing import ToolSharing
+
+
+@tool(concurrency=2, cache_s=30.0, idempotent=True)
+def looked_up(word: str) -> str:
+    """Look a word up."""
+    return word
+
+
+@tool
+def unbounded(word: str) -> str:
+    """Look a word up, as often as anybody likes."""
+    return word
+
+
+@pytest.fixture
+def sharing(redis_url: str) -> Iterator[ToolSharing]:
+    limits = limiter_client(redis_url)
+    with Redis.from_url(redis_url) as client:
+        yield ToolSharing(Limiter(limits), client)
+    limits.close()
+
+
+def granted(sharing: ToolSharing, made: Tool, place: str) -> Granted:
+    """A fresh Redis lets nobody in for a moment, since it cannot know what is in flight."""
+    got: list[Granted] = []
+
+    def asked() -> bool:
+        slot = sharing.slot(made, place)
+        got.extend([slot] if isinstance(slot, Granted) else [])
+        return bool(got)
+
+    wait_until(f"{place} gets a slot", asked)
+    return got[0]
+
+
+def test_no_more_calls_go_at_once_than_the_tool_allows(sharing: ToolSharing, redis_url: str) -> None:
+    first = granted(sharing, looked_up, "run.1.1")
+    granted(sharing, looked_up, "run.1.2")
+    third = sharing.slot(looked_up, "run.1.3")
+    assert isinstance(third, At), "the third is told when, and holds no worker meanwhile"
+    sharing.free(looked_up, first)
+    granted(sharing, looked_up, "run.1.3")
+
+
+def test_a_tool_without_a_bound_asks_nobody(sharing: ToolSharing) -> None:
+    assert sharing.slot(unbounded, "run.1.1") is None
+    sharing.keep(unbounded, {"word": "a"}, "b")
+    assert sharing.known(unbounded, {"word": "a"}) is None
+
+
+def test_an_equal_call_is_answered_from_an_earlier_one(sharing: ToolSharing) -> None:
+    assert sharing.known(looked_up, {"word": "a"}) is None
+    sharing.keep(looked_up, {"word": "a"}, "ä 中")
+    assert sharing.known(looked_up, {"word": "a"}) == "ä 中"
+    assert sharing.known(looked_up, {"word": "b"}) is None
+
+
+def test_an_absent_redis_makes_calls_wait_and_answers_unknown(sharing: ToolSharing) -> None:
+    nowhere = limiter_client("redis://127.0.0.1:1/0")
+    lost = ToolSharing(Limiter(nowhere), nowhere)
+    assert isinstance(lost.slot(looked_up, "run.1.1"), At)
+    assert lost.known(looked_up, {"word": "a"}) is None
+    lost.keep(looked_up, {"word": "a"}, "kept nowhere")
+    assert sharing.known(looked_up, {"word": "a"}) is None
