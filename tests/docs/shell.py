@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-ID = "import json, sys; print(json.load(sys.stdin)['items'][0][sys.argv[1]])"
 API = "from pathlib import Path; from worker.local.state import running_stack; " + (
     "print(running_stack(Path('.stepmill')).addresses['API'])"
+)
+NEWEST = "import json, sys, urllib.request; " + (
+    "print(json.load(urllib.request.urlopen(sys.argv[1] + '?limit=1'))['items'][0][sys.argv[2]])"
 )
 PRELUDE = f"""
 set -euo pipefail
 api() {{ python -c "{API}"; }}
-newest() {{ curl -sf "$(api)/api/$1?limit=1" | python -c "{ID}" "$2"; }}
+newest() {{ python -c "{NEWEST}" "$(api)/api/$1" "$2"; }}
 trap 'stepmill down > /dev/null' EXIT
 PS4='+ $SECONDS s: '
 set -x
@@ -24,7 +26,6 @@ set -x
 IDS = {"BATCH_ID": '"$(newest batches batch_id)"', "RUN_ID": '"$(newest runs run_id)"'}
 ANY_PORTS = {
     "stepmill up --detach": "stepmill up --detach --port 0 --flower-port 0",
-    "'http://127.0.0.1:8321": '"$(api)"\'',
     "http://127.0.0.1:8321": '"$(api)"',
 }
 ELSEWHERE = ("make ", "docker ", "cp .env.example", ". .venv/bin/activate", "stepmill worker ", "stepmill serve ")

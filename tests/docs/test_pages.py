@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def test_the_commands_of_the_pages_for_one_machine_work(tmp_path: Path, own_mode
     exports = [line for line in lines if line.startswith("export ")]
     others = [line for line in lines if line not in (*exports, UP, "stepmill down")]
     assert UP in lines
+    assert shutil.which("curl"), "curl is missing: `apt-get install curl` brings it"
     done = run_commands([*exports, UP, *others, "stepmill down"], tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     for expected in SAID:
