@@ -35,6 +35,7 @@ def test_a_run_without_workers_for_its_tools_gives_its_slot_away_and_takes_one_a
     CLOCK.moment += 20.0
     assert park_unserved(world.store, served, 15.0) == 2
     (third,) = world.admit(hot_set=2).bells
+    assert applied is not None
     parked_call = applied.bells[0]
     assert claim_call(world.store, world.lease(parked_call)) is None, "a parked run holds no slot and must not move"
 
