@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import psutil
 import redis
 
-from tests.engine.fleet import EVERYTHING, Fleet, Worker
+from tests.engine.fleet import EVERYTHING, Fleet
+from tests.engine.processes import Worker
 from tests.faults.proxy import Proxy
 
 RUNS_VARIABLE = "STEPMILL_CHAOS_RUNS"
@@ -81,7 +82,7 @@ class Storm:
         """Sometimes for longer than it takes to be taken for dead."""
         worker = self.workers[self._any_worker()]
         if worker.alive:
-            worker.freeze()
+            self.fleet.freeze(worker)
             self._let_pass(self.dice.uniform(0.2, 3.0))
             worker.thaw()
 

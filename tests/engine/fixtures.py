@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.engine.counter import CountingServer
-from tests.engine.fleet import Fleet, Nursery
+from tests.engine.fleet import Fleet
+from tests.engine.processes import Nursery
 from worker.simulator.config import Config
 from worker.simulator.serving import Control, serve
 from worker.store.session import open_store

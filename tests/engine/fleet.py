@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import threading
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
 from sqlalchemy import func, select
 
 from tests.engine.counter import CountingServer
+from tests.engine.processes import Nursery, Worker, family
 from tests.services.waiting import wait_until
 from worker.agents import load_agents
 from worker.core.states import Klass
@@ -26,7 +23,6 @@ from worker.store.session import Store
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.tables import active, attempts, batches, endings, runs, workers
 
-ROOT = Path(__file__).resolve().parents[2]
 HOOKS = "tests.faults.hooks"
 THINK = ("think", "think.interactive")
 TEST_GROUPS = ("tools.local", "tools.test", "tools.slow", "tools.deadly")
@@ -47,71 +43,6 @@ def quick_settings() -> Settings:
     """Liveness a tenth as long as usual on a machine that is not busy: a takeover takes 1.6 s."""
     ticks = round(5 * slowness())
     return Settings(beat_s=0.2, tick_s=0.2, dead_after_ticks=ticks, resend_after_s=0.5, drain_grace_s=1.0)
-
-
-class Nursery:
-    """Forks workers; one for each test process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        argv = [sys.executable, "-m", "tests.engine.nursery"]
-        self._process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def fork(self, order: Mapping[str, Any]) -> int:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        with self._lock:
-            self._process.stdin.write(json.dumps(order) + "\n")
-            self._process.stdin.flush()
-            return int(self._process.stdout.readline())
-
-    def close(self) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=20)
-        self._process.stdout.close()
-
-
-@dataclass
-class Worker:
-    """A worker process."""
-
-    pid: int
-    log: Path
-
-    @property
-    def ready(self) -> bool:
-        assert self.alive, f"the worker ended at its start:\n{self.output()}"
-        return " is ready: " in self.output()
-
-    @property
-    def alive(self) -> bool:
-        try:
-            return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return False
-
-    def output(self) -> str:
-        return self.log.read_text(errors="replace") if self.log.exists() else ""
-
-    def signal(self, number: int) -> None:
-        os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        """SIGKILL, as the kernel does it when memory runs out."""
-        if self.alive:
-            self.signal(signal.SIGKILL)
-        wait_until("a killed worker is gone", lambda: not self.alive)
-
-    def freeze(self) -> None:
-        self.signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
-
-    def children(self) -> list[psutil.Process]:
-        """Its pool's processes, without billiard's own helper."""
-        found = psutil.Process(self.pid).children()
-        return [child for child in found if "spawn_main" in " ".join(child.cmdline())]
 
 
 @dataclass
@@ -149,6 +80,31 @@ class Fleet:
         if wait:
             self.wait("the worker is ready", lambda: worker.ready, 40)
         return worker
+
+    def freeze(self, worker: Worker) -> None:
+        """SIGSTOP, at a moment when it does not hold SQLite's one lock: with that, it would freeze everybody."""
+
+        def frozen_without_the_lock() -> bool:
+            worker.signal(signal.SIGSTOP)
+            if self._writable():
+                return True
+            worker.thaw()
+            return False
+
+        self.wait("the worker is frozen", frozen_without_the_lock)
+
+    def _writable(self) -> bool:
+        if self.store.postgres:
+            return True
+        connection = sqlite3.connect(self.database_url.removeprefix("sqlite:///"), timeout=0.3, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+            return True
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            connection.close()
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
         return {
@@ -259,15 +215,7 @@ class Fleet:
     def stop(self) -> None:
         """Ends everything hard."""
         for worker in self.workers:
-            for process in _family(worker.pid):
+            for process in family(worker.pid):
                 process.kill()
         for worker in self.workers:
             wait_until("a worker is gone", lambda worker=worker: not worker.alive)  # type: ignore[misc]
-
-
-def _family(pid: int) -> list[psutil.Process]:
-    try:
-        process = psutil.Process(pid)
-        return [*process.children(recursive=True), process]
-    except psutil.NoSuchProcess:
-        return []

@@ -9,6 +9,7 @@ import redis
 from sqlalchemy import select
 
 from tests.engine.fleet import Fleet
+from worker.store.invariants import check
 from worker.store.tables import active, attempts, batches, endings, runs, steps, tool_calls
 
 BROKERS_OWN = ("_kombu.", "unacked", "stepmill:limits:")
@@ -17,6 +18,7 @@ BROKERS_OWN = ("_kombu.", "unacked", "stepmill:limits:")
 
 def assert_whole(fleet: Fleet, *batch_ids: str) -> None:
     """Every run has ended, its steps and calls are whole and counted once, and nothing is left over."""
+    assert check(fleet.store) == []
     for batch_id in batch_ids:
         found = fleet.runs(batch_id)
         ids = [run.id for run in found]

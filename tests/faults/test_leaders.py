@@ -23,7 +23,7 @@ def test_two_sweepers_that_saw_the_same_dead_worker_take_its_work_over_once(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet.practice.control(latency="60")
-    victim = fleet.start(slots=8, TICK_S="1000")
+    victim = fleet.start(slots=8)
     batch = fleet.submit(sums(8))
     fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 8)
     victim.kill()

@@ -68,7 +68,7 @@ def test_a_frozen_worker_wakes_after_the_takeover_registers_anew_and_goes_on(fle
     batch = fleet.submit(sums(3))
     fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 3)
     fleet.practice.control(latency="0")
-    sleeper.freeze()
+    fleet.freeze(sleeper)
     fleet.start(slots=6)
     voided = select(workers.c.id).where(workers.c.state == "void")
     fleet.wait("it is taken for dead", lambda: len(fleet.rows(voided)) == 1, fleet.settings.takeover_s + SLACK_S)
