@@ -22,11 +22,11 @@ ENV PATH=/opt/stepmill/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     STEPMILL_DATA_DIR=/data
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin stepmill \
-    && install -d -o stepmill -g stepmill /data /srv/own /work
+    && install -d -o stepmill -g stepmill /data /srv/own
 COPY --from=build /opt/stepmill /opt/stepmill
 COPY worker/flowerconfig.py /opt/stepmill/flowerconfig.py
 USER stepmill
-WORKDIR /work
+WORKDIR /home/stepmill
 VOLUME /data
 # SIGTERM: a worker takes nothing new, finishes what fits its grace time and hands the rest back.
 STOPSIGNAL SIGTERM
