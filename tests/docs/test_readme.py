@@ -54,3 +54,10 @@ def test_the_container_commands_name_services_and_files_that_there_are() -> None
 def test_nothing_else_is_left_out() -> None:
     left_out = {line.split()[0] for line in LINES if line.startswith(ELSEWHERE)}
     assert left_out == {"make", "docker", "cp", "."}
+
+
+def test_the_places_that_it_names_are_there() -> None:
+    table = README.read_text().partition("## Where things are")[2]
+    named = re.findall(r"`([\w./]+/[\w./]*)`", table)
+    assert len(named) >= 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
