@@ -10,7 +10,7 @@ from worker.simulator.topics.asking import Question, ask, first_line, unknown
 _URL = re.compile(r"https?://[^\s<>\"'`)\]）】」，。]+")
 _CHART = re.compile(r"\b(?:chart|plot|graph)\b|图表|折线图|グラフ|gráfico|Diagramm|graphique", re.IGNORECASE)
 _READ_ON = re.compile(r"\bread\b|\bopen\b|according to|summari[sz]e", re.IGNORECASE)
-_SERIES = re.compile(r"(\d{4}-\d{2}-\d{2})\D{1,20}?(\d+(?:\.\d+)?)(?![\d-])")
+_SERIES = re.compile(r"(\d{4}-\d{2}-\d{2})[^\d\n]{1,20}?(\d+(?:\.\d+)?)(?![\d-])")
 _EXCERPT_CHARS = 400
 
 
