@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tomllib
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import yaml
 from tests.docs.pages import DOCS, ROOT, blocks, commands, pages, write_files
 from tests.docs.shell import ELSEWHERE, run_commands
 from tests.servers.compose import services
+from tests.services.needs import program
 from worker.cli.stack import serve_command
 from worker.cli.worker import worker_command
 
@@ -50,7 +50,7 @@ def test_the_commands_of_the_pages_for_one_machine_work(tmp_path: Path, own_mode
     exports = [line for line in lines if line.startswith("export ")]
     others = [line for line in lines if line not in (*exports, UP, "stepmill down")]
     assert UP in lines
-    assert shutil.which("curl"), "curl is missing: `apt-get install curl` brings it"
+    program("curl", package="curl")
     done = run_commands([*exports, UP, *others, "stepmill down"], tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     for expected in SAID:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from tests.servers.compose import (
     services,
     variables_of,
 )
+from tests.services.needs import program
 from tools.registry import load_tools
 from worker.process import EXIT_MARGIN_S
 from worker.settings import Settings
@@ -37,8 +37,7 @@ def option(service: Service, name: str) -> str:
 
 
 def test_docker_compose_accepts_the_file(tmp_path: Path) -> None:
-    command = shutil.which("docker-compose")
-    assert command is not None, "docker-compose is missing: `apt-get install docker-compose` brings it"
+    command = program("docker-compose", package="docker-compose")
     env_file = tmp_path / "env"
     env_file.write_text("".join(f"{name}={value}\n" for name, value in environment().items()))
     argv = [command, "--file", str(COMPOSE_FILE), "--env-file", str(env_file), "config", "--quiet"]

@@ -33,8 +33,11 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
     typing = False
 
     def discard(self) -> Ignore:
-        """The exception to raise for a doorbell that is not ours; Flower shows the task as REJECTED."""
-        self.send_event("task-rejected", retry=False, requeue=False)
+        """The exception to raise for a doorbell that is not ours; Flower shows the task as DISCARDED.
+
+        A state of its own: Celery's REJECTED counts as earlier than STARTED, so that Flower would never show it.
+        """
+        self.send_event("task-discarded", retry=False)
         return Ignore()
 
     def hand_on(self, rt: Runtime, ids: Sequence[Any]) -> Ignore:
