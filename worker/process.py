@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import socket
 import threading
 import time
@@ -25,7 +26,7 @@ from worker.dispatch import ABORT_CHANNEL, connect_redis
 from worker.runtime import Runtime, build_runtime, redis_address
 from worker.settings import settings
 from worker.store import takeover
-from worker.store.liveness import WorkerInfo, beat, register, set_state
+from worker.store.liveness import WorkerInfo, beat, ended_among, register, set_state
 from worker.sweeper import Sweeper
 from worker.tasks.base import install
 from worker.tasks.requests import REPORTS
@@ -99,13 +100,21 @@ class WorkerProcess:
                 if not beat(self.rt.store, self.rt.owner.id, stuck):
                     self._rise_again()
                 self.rt.owner.touch()
+                self._stop_what_has_ended()
                 if stuck >= self.rt.settings.max_stuck_threads and not self.rt.draining.is_set():
                     log.error("%d threads are stuck: this worker retires", stuck)
-                    os.kill(os.getpid(), 15)
+                    os.kill(os.getpid(), signal.SIGTERM)
             except SQLAlchemyError as error:
                 log.warning("No heartbeat: the database is away (%s)", type(error).__name__)
             except Exception:  # whatever it is, without further beats this worker would be taken for dead
                 log.exception("A heartbeat failed")
+
+    def _stop_what_has_ended(self) -> None:
+        """Aborts are told over Redis; whatever was not heard there is found here, a heartbeat later."""
+        busy = set(self.rt.in_flight.tokens().values())
+        busy |= {request.args[0] for request in list(celery_state.active_requests) if request.args}
+        if busy and (ended := ended_among(self.rt.store, sorted(busy))):
+            self._stop_runs(ended)
 
     def _rise_again(self) -> None:
         """Others took this process for dead (it was frozen, say). What it held is lost; it goes on under a new id."""
@@ -177,7 +186,7 @@ def _stop_child(request: Any) -> None:
         return
     try:
         child = psutil.Process(pid)
-        child.send_signal(10)  # SIGUSR1: the child raises SoftTimeLimitExceeded in the tool, which cleans up
+        child.send_signal(signal.SIGUSR1)  # the child raises SoftTimeLimitExceeded in the tool, which cleans up
         deadline = time.monotonic() + 1.0
         while request in celery_state.active_requests and time.monotonic() < deadline:
             time.sleep(0.05)

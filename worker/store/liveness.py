@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
 
-from worker.core.states import WorkerState
+from worker.core.states import ENDED, WorkerState
 from worker.store.session import NOW, Store
-from worker.store.tables import workers
+from worker.store.tables import runs, workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,13 @@ def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
     )
     with store.write() as tx:
         return tx.execute(statement).rowcount == 1
+
+
+def ended_among(store: Store, run_ids: Sequence[str]) -> set[str]:
+    """Those of these runs that have ended: whoever still works for one may stop."""
+    ended = [state.value for state in ENDED]
+    with store.read() as tx:
+        return set(tx.execute(select(runs.c.id).where(runs.c.id.in_(run_ids), runs.c.state.in_(ended))).scalars())
 
 
 def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
