@@ -73,6 +73,20 @@ def _sleepers(pid: int) -> list[psutil.Process]:
     return [p for p in psutil.Process(pid).children(recursive=True) if p.name() == "sleep"]
 
 
+def test_a_cancel_whose_word_to_the_workers_was_lost_is_noticed_at_their_heartbeats(fleet: Fleet) -> None:
+    fleet.start(THINK)
+    processes = fleet.start(["tools.deadly"], pool="prefork", slots=1)
+    working = fleet.submit(["Use linger_in_child(seconds=300)."])
+    fleet.wait("the tool's child sleeps", lambda: _sleepers(processes.pid), 60)
+    fleet.practice.control(latency="60")
+    asking = fleet.submit(["What is 1 + 2?"] * 2)
+    fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 2)
+    for run in (*fleet.runs(working), *fleet.runs(asking)):
+        assert cancel_run(fleet.store, run.id) is not None
+    fleet.wait("the sockets are closed", lambda: fleet.practice.stats()["client_gone"] == 2)
+    fleet.wait("the sleeper is gone", lambda: not _sleepers(processes.pid))
+
+
 def test_a_paused_batch_starts_no_step_until_it_is_resumed_and_a_cancelled_one_none_at_all(fleet: Fleet) -> None:
     fleet.practice.control(latency="0.05")
     fleet.start(slots=8)

@@ -67,23 +67,27 @@ def test_a_worker_that_dies_with_its_thread_pool_takes_nobody_down_with_the_guil
 
 def test_sigterm_hands_long_calls_back_and_others_go_on_with_them(fleet: Fleet) -> None:
     fleet.practice.control(latency="60")
-    leaving = [fleet.start(THINK, slots=4), fleet.start(["tools.slow"], slots=4)]
+    leaving = [
+        fleet.start(THINK, slots=4),
+        fleet.start(["tools.slow"], slots=4),
+        fleet.start(["tools.deadly"], pool="prefork", slots=1),
+    ]
     batch = fleet.submit(sums(2))
     fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 2)
     fleet.practice.control(latency="0")
-    naps = fleet.submit(["Use nap(seconds=300)."])
-    fleet.wait("the tool runs", lambda: len(fleet.in_flight(call=True)) == 1)
+    naps = fleet.submit(["Use nap(seconds=300).", "Use linger(seconds=300)."])
+    fleet.wait("the tools run", lambda: len(fleet.in_flight(call=True)) == 2, 60)
     held = [row.token for row in (*fleet.in_flight(call=False), *fleet.in_flight(call=True))]
     for worker in leaving:
         worker.signal(signal.SIGTERM)
-    gone = "both have left within their grace and the margin"
+    gone = "all have left within their grace and the margin"
     fleet.wait(gone, lambda: not any(worker.alive for worker in leaving), 4 + SLACK_S)
     outcomes = fleet.rows(select(attempts).where(attempts.c.token.in_(held)))
-    assert [row.outcome for row in outcomes] == ["handed_back"] * 3
+    assert [row.outcome for row in outcomes] == ["handed_back"] * 4
     fleet.start((*THINK, "tools.local"))
     assert fleet.finish(batch, 20) == {"succeeded": 2}
     assert [run.attempts for run in fleet.runs(batch)] == [3, 3], "a hand-back is no attempt"
     assert fleet.practice.stats()["client_gone"] == 2, "the model was told to stop, too"
     states = {row.id: row.state for row in fleet.rows(select(workers))}
-    assert sorted(states.values()) == ["stopped", "stopped", "up"]
+    assert sorted(states.values()) == ["stopped", "stopped", "stopped", "up"]
     assert fleet.ended(naps) == 0
