@@ -26,6 +26,7 @@ from worker.dispatch import ABORT_CHANNEL, connect_redis
 from worker.runtime import Runtime, build_runtime, redis_address
 from worker.settings import settings
 from worker.store import takeover
+from worker.store.control import note_stopped
 from worker.store.liveness import WorkerInfo, beat, ended_among, register, set_state
 from worker.sweeper import Sweeper
 from worker.tasks.base import install
@@ -84,6 +85,7 @@ class WorkerProcess:
         """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep."""
         lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.owner.id)
         if lease is None:
+            note_stopped(self.rt.store, run_id)  # its run was cancelled, and this is the end of the stopping
             return
         tool = takeover.tool_of(self.rt.store, lease)
         why = "its pool process died" if outcome == Outcome.LOST else "the tool did not finish in time and was killed"
