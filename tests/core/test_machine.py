@@ -26,6 +26,7 @@ from worker.core.moves import (
     ModelFailed,
     Move,
     NewCall,
+    OverBudget,
     Rejected,
     ThinkEvent,
     Unreadable,
@@ -54,6 +55,7 @@ THINK_EVENTS: list[ThinkEvent] = [
     ModelFailed("refused", 0.0, "refused"),
     ModelFailed("429", 30.0, "asked to wait", counts=False),
     Rejected("content_filter", "filtered"),
+    OverBudget(0.5),
     *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED, Outcome.STOPPED)],
     GivenBack(Outcome.DEFERRED, 5.0, "a bucket"),
     GivenBack(Outcome.DEFERRED, reason="paused", park="model:x"),
@@ -217,3 +219,11 @@ def test_replies_that_cannot_be_read_are_borne_only_so_often_in_a_row() -> None:
     end = decide_think(hot, Unreadable("c"), LIMITS)
     assert isinstance(end, End) and (end.code, end.partial) == ("malformed_replies", "c")
     assert _moved(hot, Acted((TO_RUN,), "d")).malformed == 0
+
+
+def test_a_call_that_may_pass_the_allotment_ends_the_run_with_its_last_words() -> None:
+    hot = Hot(Phase.THINK, 2, last_words="So far: two.", cost_usd=0.2, reserved_usd=0.1, allotment_usd=0.5)
+    ended = decide_think(hot, OverBudget(0.25), LIMITS)
+    assert isinstance(ended, End)
+    assert (ended.state, ended.code, ended.partial) == (RunState.FAILED, ErrorCode.BUDGET, "So far: two.")
+    assert "$0.2500" in str(ended.message) and "$0.5000" in str(ended.message) and "$0.3000" in str(ended.message)

@@ -17,7 +17,7 @@ from worker.core.bells import Bell
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall
 from worker.store.admission import Capacity, admit
-from worker.store.applies import Spent, apply_call, apply_think, note_waste
+from worker.store.applies import Spent, apply_call, apply_think
 from worker.store.claims import claim_call, claim_think, start_call
 from worker.store.control import (
     cancel_batch,
@@ -30,6 +30,7 @@ from worker.store.control import (
     unfinished_cancels,
 )
 from worker.store.invariants import check
+from worker.store.money import note_waste
 from worker.store.sweeps import end_overdue, park_paused, rung_again, unanswered
 from worker.store.tables import active, batches, runs, tool_calls
 from worker.store.takeover import abandoned, bells_of, release

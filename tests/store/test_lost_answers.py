@@ -13,8 +13,9 @@ from worker.core.moves import Acted, Answered, Limits, NewCall
 from worker.core.records import Usage
 from worker.core.states import Outcome
 from worker.store.admission import admit
-from worker.store.applies import Spent, apply_think, landed, note_waste
+from worker.store.applies import Spent, apply_think, landed
 from worker.store.claims import claim_call, claim_think, reclaimed, start_call, started
+from worker.store.money import note_waste
 from worker.store.tables import active, endings, steps, tool_calls
 from worker.store.takeover import Held, release
 
@@ -107,7 +108,8 @@ def test_waste_is_counted_once_however_often_it_is_noted(world: World) -> None:
         note_waste(world.store, work.lease, spent)
     note_waste(world.store, work.lease, spent)
     hot = world.hot(run_id)
-    assert (hot.wasted_tokens, hot.wasted_cost_usd, hot.prompt_tokens) == (120, 0.5, 0)
+    assert (hot.wasted_tokens, hot.wasted_cost_usd, hot.wasted_attempts) == (120, 0.5, 1)
+    assert (hot.prompt_tokens, hot.cost_usd) == (100, 0.5), "waste is a part of what was used"
     row = world.attempt(work.lease)
     assert (row.outcome, row.wasted, row.prompt_tokens) == ("fenced", True, 100)
 

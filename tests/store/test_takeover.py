@@ -10,9 +10,10 @@ from worker.core.machine import decide_think, unknown_outcome
 from worker.core.moves import Answered, Limits
 from worker.core.records import Usage
 from worker.core.states import Outcome, WorkerState
-from worker.store.applies import Applied, Spent, apply_think, note_waste
+from worker.store.applies import Applied, Spent, apply_think
 from worker.store.claims import claim_call, claim_think, hot_of, start_call
 from worker.store.liveness import Pulse, beat, beats, set_state, void
+from worker.store.money import note_waste
 from worker.store.session import CLOCK
 from worker.store.takeover import abandoned, attempt_lease, bells_of, held_by, release
 

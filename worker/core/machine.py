@@ -19,6 +19,7 @@ from worker.core.moves import (
     Limits,
     ModelFailed,
     Move,
+    OverBudget,
     Overflowed,
     Rejected,
     ThinkEvent,
@@ -57,6 +58,8 @@ def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
             return End(RunState.FAILED, code, message, partial=hot.last_words)
         case Overflowed(message):
             return _overflowed(hot, message)
+        case OverBudget(bound_usd):
+            return End(RunState.FAILED, "budget", _over_budget(hot, bound_usd), partial=hot.last_words)
         case ModelFailed():
             return _model_failed(hot, event, limits)
         case GivenBack():
@@ -95,6 +98,14 @@ def _overflowed(hot: Hot, message: str) -> Move | End:
         return End(RunState.FAILED, "context_overflow", message, partial=hot.last_words)
     changes = {"phase": Phase.THINK, "attempt": hot.attempt + 1, "folds": hot.folds + 1, "wait_reason": message}
     return Move(changes)
+
+
+def _over_budget(hot: Hot, bound_usd: float) -> str:
+    used = hot.cost_usd + hot.reserved_usd
+    return (
+        f"The next model call may cost up to ${bound_usd:.4f}, and of the ${hot.allotment_usd or 0.0:.4f} that the run "
+        f"was allotted of its batch's budget ${used:.4f} are used."
+    )
 
 
 def _model_failed(hot: Hot, event: ModelFailed, limits: Limits) -> Move | End:

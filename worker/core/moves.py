@@ -34,6 +34,11 @@ class Hot:
     last_words: str | None = None
     folds: int = 0
     """How often the history was shortened because it did not fit the model's context."""
+    cost_usd: float = 0.0
+    reserved_usd: float = 0.0
+    """What calls of unknown usage may have cost at most."""
+    allotment_usd: float | None = None
+    """What the run may use of its batch's budget; None: the batch has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,13 @@ class Overflowed:
 
 
 @dataclass(frozen=True, slots=True)
+class OverBudget:
+    """The next call was not made: it may cost more than is left of the run's allotment."""
+
+    bound_usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class GivenBack:
     """An attempt that ended without result: handed back at shutdown, put off, or its owner died."""
 
@@ -139,7 +151,7 @@ class CallRetried:
     retry_in_s: float
 
 
-ThinkEvent = Acted | Answered | Unreadable | ModelFailed | Rejected | Overflowed | GivenBack
+ThinkEvent = Acted | Answered | Unreadable | ModelFailed | Rejected | Overflowed | OverBudget | GivenBack
 CallEvent = CallEnded | CallRetried | GivenBack
 
 

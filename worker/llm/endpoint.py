@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -68,6 +69,21 @@ class ModelRequest:
     reasoning_effort: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def most_output_tokens(self) -> int:
+        """What the endpoint may write at most, as the request that leaves says."""
+        limits = [self.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        given = [limit for limit in limits if isinstance(limit, int)]
+        choices = self.extra_body.get("n")
+        most = max(given) if given else self.max_output_tokens or 0
+        return most * (choices if isinstance(choices, int) and choices > 1 else 1)
+
+    @property
+    def size_bytes(self) -> int:
+        """All that the endpoint reads, as bytes of JSON: the tools too. No token of it is shorter than a byte."""
+        read = {"messages": list(self.messages), **self.extra, **self.extra_body}
+        return len(json.dumps(read, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

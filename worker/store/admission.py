@@ -21,6 +21,7 @@ from worker.core.states import (
     RunState,
     think_queue,
 )
+from worker.store import budgets
 from worker.store.control import bells_for
 from worker.store.order import Held, load_order
 from worker.store.session import NOW, AnyRow, Store
@@ -59,8 +60,10 @@ def admit(store: Store, capacity: Capacity) -> Admission:
         free, reserve_free = _free_slots(tx, capacity, held)
         ready = _unpark(tx, max(free, 0))
         slots = {row.batch_id: row.slots for row in held}
-        picked = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch, slots)
-        return Admission((*ready, *_activate(tx, picked)), settled)
+        picked, given = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch, slots)
+        begun = _activate(tx, picked)
+        budgets.give(tx, picked, given)
+        return Admission((*ready, *begun), settled)
 
 
 def hold_lock(store: Store, tx: Connection) -> None:
@@ -112,25 +115,34 @@ def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
     return case((due_at > NOW, due_at), else_=NOW)
 
 
-def _pick(tx: Connection, free: int, reserve_free: int, parked_bound: int, held: Held) -> list[AnyRow]:
-    """Chooses whose runs come next and returns their rows; moves virtual times, clocks and watermarks."""
+def _pick(
+    tx: Connection, free: int, reserve_free: int, parked_bound: int, held: Held
+) -> tuple[list[AnyRow], budgets.Shares]:
+    """Chooses whose runs come next; returns their rows, and what those of batches with a budget may use.
+
+    Moves virtual times, clocks and watermarks.
+    """
     everything = tx.execute(select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)).all()
     full = _at_parking_bound(tx, parked_bound)
     eligible = [row for row in everything if _may_admit(row) and row.id not in full]
-    order = load_order(tx, everything, eligible, held)
-    waiting = {klass: sum(b.total - b.watermark for b in eligible if b.klass == klass) for klass in Klass}
+    given = budgets.shares(tx, eligible, max(free, 0) + max(reserve_free, 0))
+    eligible = [row for row in eligible if given.get(row.id, True)]
+    most = {batch: len(affordable) for batch, affordable in given.items()}
+    order = load_order(tx, everything, eligible, held, most)
+    waiting = {k: sum(most.get(b.id, b.total - b.watermark) for b in eligible if b.klass == k) for k in Klass}
     n_interactive, n_batch = split(free, reserve_free, waiting[Klass.INTERACTIVE], waiting[Klass.BATCH], order.turn)
     chosen = order.choose(Klass.INTERACTIVE, n_interactive) + order.choose(Klass.BATCH, n_batch)
     picked, missing = _take(tx, chosen, {row.id: row for row in eligible})
     for batch, count in missing.items():
         order.refund(batch, count)
     order.save(tx, order.turn + max(0, min(free, n_interactive + n_batch)))
-    return picked
+    return picked, given
 
 
 _BATCH_COLUMNS = (
     batches.c.id, batches.c.owner_id, batches.c.klass, batches.c.weight, batches.c.vtime, batches.c.eligible,
     batches.c.paused_reason, batches.c.watermark, batches.c.total, batches.c.steps_per_run, batches.c.sealed,
+    *budgets.BUDGET_COLUMNS,
 )  # fmt: skip
 
 
@@ -157,7 +169,7 @@ def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[l
     taken: dict[str, list[AnyRow]] = {}
     for batch, count in wanted.items():
         queued = (
-            select(runs.c.id, runs.c.seq, runs.c.steps, runs.c.attempts, literal(rows[batch].klass).label("klass"))
+            select(*_QUEUED_COLUMNS, literal(rows[batch].klass).label("klass"))
             .where(runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark)
             .where(runs.c.state == RunState.QUEUED.value)
             .order_by(runs.c.seq)
@@ -176,6 +188,11 @@ def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[l
     queues = {batch: iter(found) for batch, found in taken.items()}
     missing = {batch: count - len(taken[batch]) for batch, count in wanted.items() if count > len(taken[batch])}
     return [run for batch in chosen if (run := next(queues[batch], None)) is not None], missing
+
+
+_QUEUED_COLUMNS = (
+    runs.c.id, runs.c.batch_id, runs.c.seq, runs.c.steps, runs.c.attempts, runs.c.cost_usd, runs.c.reserved_usd,
+)  # fmt: skip
 
 
 def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:

@@ -6,10 +6,10 @@ All filter on the lease's token, so that an apply whose commit's answer was lost
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
@@ -19,7 +19,7 @@ from worker.store import writes
 from worker.store.claims import Lease, hot_of
 from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, AnyRow, Store
-from worker.store.tables import active, attempts, runs
+from worker.store.tables import attempts
 from worker.store.writes import news
 
 
@@ -50,6 +50,12 @@ class Spent:
     wasted: bool = False
     billed: bool = field(default=False)
     """Whether a model call left at all, so that unknown usage is counted as such."""
+    priced: bool = False
+    """Whether the model's price is known, so that a call without a reservation never left."""
+    reserved_usd: float | None = None
+    """What a call of unknown usage may have cost at most, as its attempt reserved it."""
+    held_s: float = 0.0
+    """How long a wasted attempt lasted, from its claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +76,30 @@ def sums_of(spent: Spent) -> dict[str, Any]:
         "cached_tokens": usage.cached_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost_usd": cost,
-        "unpriced": int(spent.billed and spent.cost_usd is None),
+        "unpriced": int(spent.billed and not spent.priced and spent.cost_usd is None and spent.reserved_usd is None),
         "wasted_tokens": tokens if spent.wasted else 0,
         "wasted_cost_usd": cost if spent.wasted else 0.0,
+        "wasted_s": spent.held_s if spent.wasted else 0.0,
+        "wasted_attempts": int(spent.wasted),
+        "reserved_usd": spent.reserved_usd or 0.0,
         "attempts": int(spent.outcome not in (Outcome.DEFERRED, Outcome.HANDED_BACK)),
     }
+
+
+def _with_bounds(tx: Connection, lease: Lease, spent: Spent) -> Spent:
+    """Adds what the attempt's own row tells of waste and of unknown usage; the usual attempt needs no look at it."""
+    unknown = spent.billed and spent.usage is None
+    if not (spent.wasted or unknown):
+        return spent
+    row = tx.execute(_FACTS, {"mine": lease.token}).one_or_none()
+    if row is None:
+        return spent
+    return replace(spent, held_s=max(0.0, row.held_s), reserved_usd=row.reserved_usd if unknown else None)
+
+
+_FACTS = select((NOW - attempts.c.claimed_at).label("held_s"), attempts.c.reserved_usd).where(
+    attempts.c.token == bindparam("mine")
+)
 
 
 def apply_think(
@@ -82,6 +107,7 @@ def apply_think(
 ) -> Applied | None:
     """Ends a model call's attempt and moves its run on, or ends the run."""
     with store.write() as tx:
+        spent = _with_bounds(tx, lease, spent)
         if isinstance(decision, End):
             row = tx.execute(writes.LEAVE_UNDER_LEASE, {"run": lease.run_id, "mine": lease.token}).one_or_none()
         else:
@@ -116,7 +142,7 @@ def apply_call(
         if call is None:
             return None
         change = decide(hot_of(hot), view_of(call))
-        return settle_call(tx, hot, call, change, spent, lease)
+        return settle_call(tx, hot, call, change, _with_bounds(tx, lease, spent), lease)
 
 
 def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, spent: Spent, lease: Lease) -> Applied:
@@ -150,23 +176,6 @@ def landed(store: Store, lease: Lease) -> bool:
     with store.read() as tx:
         outcome = tx.execute(select(attempts.c.outcome).where(attempts.c.token == lease.token)).scalar()
     return outcome in (Outcome.OK, Outcome.ERROR, Outcome.DEFERRED)
-
-
-def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
-    """All that a fenced-out attempt may write: its own usage, which counts as waste. Safe to repeat."""
-    usage, sums = spent.usage or Usage(), sums_of(spent)
-    wasted = {"wasted_tokens": sums["wasted_tokens"], "wasted_cost_usd": sums["wasted_cost_usd"]}
-    noted = and_(attempts.c.wasted, attempts.c.prompt_tokens + attempts.c.completion_tokens > 0)
-    with store.write() as tx:
-        known = select(or_(noted, attempts.c.outcome == Outcome.FENCED.value)).where(attempts.c.token == lease.token)
-        if tx.execute(known).scalar():
-            return
-        for table, key in ((active, active.c.run_id), (runs, runs.c.id)):
-            added = {name: table.c[name] + amount for name, amount in wasted.items()}
-            if any(wasted.values()) and tx.execute(update(table).where(key == lease.run_id).values(added)).rowcount:
-                break
-        values = {**asdict(usage), "cost_usd": spent.cost_usd, "wasted": True, "outcome": Outcome.FENCED.value}
-        tx.execute(update(attempts).where(attempts.c.token == lease.token).values(ended_at=NOW, **values))
 
 
 def view_of(call: AnyRow) -> CallView:
@@ -229,8 +238,8 @@ def _write_step(tx: Connection, lease: Lease, record: StepRecord, spent: Spent, 
 
 
 def _close_attempt(tx: Connection, lease: Lease, spent: Spent, event: int) -> None:
-    row = {"error": spent.error, "outcome": spent.outcome, "wasted": spent.wasted, "event": event}
-    tx.execute(writes.CLOSE_ATTEMPT, {**news(row | _usage_of(spent)), "mine": lease.token})
+    row = {name: getattr(spent, name) for name in ("error", "outcome", "wasted", "reserved_usd")} | _usage_of(spent)
+    tx.execute(writes.CLOSE_ATTEMPT, {**news(row), "new_event": event, "mine": lease.token})
 
 
 def _usage_of(spent: Spent) -> dict[str, Any]:

@@ -22,6 +22,7 @@ EARLY_S = 0.05
 HOT_COLUMNS = (
     active.c.phase, active.c.step, active.c.attempt, active.c.failures, active.c.deaths, active.c.quarantined,
     active.c.pending, active.c.malformed, active.c.folds, active.c.final_reason, active.c.last_words,
+    active.c.cost_usd, active.c.reserved_usd, active.c.allotment_usd,
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from worker.core.moves import End
 from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
 from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, Store
-from worker.store.tables import active, batches, endings, runs, tool_calls
+from worker.store.tables import SUMS, active, batches, endings, runs, tool_calls
 
 CHUNK = 1_000
 
@@ -82,14 +82,14 @@ def _end_active(tx: Connection, which: Select[*tuple[Any, ...]], why: str) -> tu
     if not locked:
         return ()
     rows = tx.execute(delete(active).where(active.c.run_id.in_(locked)).returning(*active.c)).all()
+    reserved = stop_attempts(tx, locked)
     for row in rows:
         steps = row.step if row.phase == Phase.ACT else row.step - 1
         end = End(RunState.CANCELLED, message=f"The run was stopped: {why}.", partial=row.last_words)
-        end_run(tx, row, end, {}, row.event + 1, steps)
+        end_run(tx, row, end, {"reserved_usd": reserved.get(row.run_id, 0.0)}, row.event + 1, steps)
     ids = tuple(row.run_id for row in rows)
     if ids:
         tx.execute(update(runs).where(runs.c.id.in_(ids)).values(stop_asked_at=NOW))
-        stop_attempts(tx, ids)
     return ids
 
 
@@ -101,12 +101,14 @@ def _end_queued(tx: Connection, which: Select[*tuple[Any, ...]]) -> tuple[str, .
         update(runs)
         .where(runs.c.id.in_(locked), runs.c.state == RunState.QUEUED.value)
         .values(state=RunState.CANCELLED.value, finished_at=NOW, event=runs.c.event + 1)
-        .returning(runs.c.id, runs.c.batch_id, runs.c.owner_id)
+        .returning(runs.c.id, runs.c.batch_id, runs.c.owner_id, *(runs.c[name] for name in SUMS))
     )
     rows = tx.execute(ended).all()
     if rows:
         values = [
             {"run_id": r.id, "batch_id": r.batch_id, "owner_id": r.owner_id, "state": "cancelled", "charged": 0.0}
+            # Zeros, unless it waited to be tried again.
+            | {name: getattr(r, name) for name in SUMS}
             for r in rows
         ]
         tx.execute(insert(endings), values)
@@ -131,14 +133,20 @@ def pause_batch(store: Store, batch_id: str, reason: str = "hand", by: str | Non
         return tx.execute(statement).rowcount == 1
 
 
-def resume_batch(store: Store, batch_id: str) -> bool:
-    """Lifts the flag; its parked runs take slots again as they come free. False: it was not paused."""
+def resume_batch(store: Store, batch_id: str, budget_usd: float | None = None) -> bool:
+    """Lifts the flag; its parked runs take slots again as they come free. False: it was not paused.
+
+    `budget_usd` replaces the budget of a batch that has one, whether paused or not.
+    """
+    raised = update(batches).where(batches.c.id == batch_id, batches.c.budget_usd.is_not(None))
     statement = (
         update(batches)
         .where(batches.c.id == batch_id, batches.c.paused_reason.is_not(None))
         .values(paused_reason=None, paused_by=None, max_failures=None, max_failures_percent=None)
     )
     with store.write() as tx:
+        if budget_usd is not None:
+            tx.execute(raised.values(budget_usd=budget_usd))
         return tx.execute(statement).rowcount == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,14 @@ def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], eve
     tx.execute(writes.ENDING, news(same | whose))
 
 
-def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> None:
-    """Closes what runs that have just ended still had in flight, so that no open attempt outlives its run."""
+def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> dict[str, float]:
+    """Closes what runs that end still had in flight, so that no open attempt outlives its run.
+
+    Returns, by run, what the model calls among them may cost at most: their usage is not known, and perhaps never.
+    """
     open_ones = (attempts.c.run_id.in_(run_ids), attempts.c.ended_at.is_(None))
-    tx.execute(update(attempts).where(*open_ones).values(outcome=Outcome.STOPPED.value, ended_at=NOW))
+    stopped = update(attempts).where(*open_ones).values(outcome=Outcome.STOPPED.value, ended_at=NOW)
+    reserved: dict[str, float] = defaultdict(float)
+    for row in tx.execute(stopped.returning(attempts.c.run_id, attempts.c.reserved_usd)).all():
+        reserved[row.run_id] += row.reserved_usd or 0.0
+    return reserved

@@ -16,13 +16,19 @@ Held = Mapping[str, int]
 """Slots of the hot set by batch."""
 
 
-def load_order(tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: Held) -> Order:
-    """The order over all open batches, of which some are eligible. Needs the admitters' lock."""
+def load_order(
+    tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: Held, most: Mapping[str, int]
+) -> Order:
+    """The order over all open batches, of which some are eligible. Needs the admitters' lock.
+
+    `most` bounds how many runs of a batch may come now, where its money is not enough for all that wait.
+    """
     owner_rows = {row.id: row for row in tx.execute(select(owners)).all()} if everything else {}
     state = tx.execute(select(admission.c.clock, admission.c.turn)).one_or_none()
     if state is None:
         tx.execute(insert(admission).values(id=1, clock=0.0, turn=0))
-    return Order(owner_rows, everything, eligible, held, state.clock if state else 0.0, state.turn if state else 0)
+    clock, turn = (state.clock, state.turn) if state else (0.0, 0)
+    return Order(owner_rows, everything, eligible, held, most, clock, turn)
 
 
 class Order:
@@ -34,10 +40,11 @@ class Order:
         all_batches: Iterable[AnyRow],
         eligible: Sequence[AnyRow],
         held: Held,
+        most: Mapping[str, int],
         clock: float,
         turn: int,
     ) -> None:
-        self.turn, self.held = turn, held
+        self.turn, self.held, self.most = turn, held, most
         self.rows = {row.id: row for row in all_batches}
         self.owner_rows = owner_rows
         self.eligible = {row.id for row in eligible}
@@ -57,8 +64,8 @@ class Order:
     def _level(self, owner: str, rows: list[AnyRow]) -> Level:
         claimants = {
             r.id: Claimant(
-                r.id, r.vtime, r.weight, r.steps_per_run or DEFAULT_STEPS, r.total - r.watermark,
-                held=self.held.get(r.id, 0),
+                r.id, r.vtime, r.weight, r.steps_per_run or DEFAULT_STEPS,
+                self.most.get(r.id, r.total - r.watermark), held=self.held.get(r.id, 0),
             )
             for r in rows
         }  # fmt: skip

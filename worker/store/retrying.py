@@ -13,7 +13,7 @@ from worker.core.states import BatchState, CallState, Outcome, RunState
 from worker.store.admission import hold_lock
 from worker.store.session import NOW, Store
 from worker.store.settling import settle_endings
-from worker.store.tables import SUMS, batches, runs, steps, tool_calls
+from worker.store.tables import SUMS, attempts, batches, runs, steps, tool_calls
 
 CHUNK = 1_000
 CANCELLED = "cancelled"
@@ -114,12 +114,13 @@ def _reopen(tx: Connection, batch_id: str, taken_back: Any) -> None:
     options = tx.execute(select(batches.c.options).where(batches.c.id == batch_id)).scalar() or {}
     less = {name: batches.c[name] - getattr(taken_back, name) for name in ("failed", "cancelled", "steps", *SUMS)}
     mark = case((batches.c.watermark >= taken_back.first, taken_back.first - 1), else_=batches.c.watermark)
+    carried = batches.c.carried_usd + taken_back.cost_usd + taken_back.reserved_usd
     tx.execute(
         update(batches)
         .where(batches.c.id == batch_id)
         .values(
-            **less, watermark=mark, state=BatchState.OPEN.value, finished_at=None, cancel_asked_at=None,
-            options={**options, "retried": True},
+            **less, carried_usd=carried, watermark=mark, state=BatchState.OPEN.value, finished_at=None,
+            cancel_asked_at=None, options={**options, "retried": True},
         )
     )  # fmt: skip
 
@@ -144,17 +145,19 @@ def _begin_anew(tx: Connection, which: Any) -> None:
     ids = list(tx.execute(which).scalars())
     if not ids:
         return
-    tokens = func.coalesce(func.sum(steps.c.prompt_tokens + steps.c.completion_tokens), 0)
-    price = func.coalesce(func.sum(steps.c.cost_usd), 0.0)
-    mine = steps.c.run_id == runs.c.id
-    tx.execute(
-        update(runs)
-        .where(runs.c.id.in_(ids))
-        .values(
-            steps=0,
-            wasted_tokens=runs.c.wasted_tokens + select(tokens).where(mine).scalar_subquery(),
-            wasted_cost_usd=runs.c.wasted_cost_usd + select(price).where(mine).scalar_subquery(),
-        )
-    )
+    useful = (attempts.c.wasted.is_(False), attempts.c.outcome != Outcome.DEFERRED.value)
+    sums = {
+        "wasted_tokens": attempts.c.prompt_tokens + attempts.c.completion_tokens,
+        "wasted_cost_usd": attempts.c.cost_usd,
+        "wasted_s": attempts.c.ended_at - attempts.c.claimed_at,
+        "wasted_attempts": literal(1),
+    }
+    added = {
+        name: runs.c[name]
+        + select(func.coalesce(func.sum(what), 0)).where(attempts.c.run_id == runs.c.id, *useful).scalar_subquery()
+        for name, what in sums.items()
+    }
+    tx.execute(update(runs).where(runs.c.id.in_(ids)).values(steps=0, **added))
+    tx.execute(update(attempts).where(attempts.c.run_id.in_(ids), *useful).values(wasted=True))
     tx.execute(delete(steps).where(steps.c.run_id.in_(ids)))
     tx.execute(delete(tool_calls).where(tool_calls.c.run_id.in_(ids)))

@@ -47,11 +47,13 @@ def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
         "owed": settle(charged, steps, batch.weight),
         "d_steps": steps,
         **{f"d_{s.value}": states.count(s.value) for s in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)},
+        # Those cancelled while they waited to be tried again bring what they had used before.
+        "d_carried_usd": -sum(row.cost_usd + row.reserved_usd for row in ended if row.charged == 0),
         **{f"d_{name}": sum(getattr(row, name) for row in ended) for name in SUMS},
     }
 
 
-_COUNTERS = ("steps", "succeeded", "failed", "cancelled", *SUMS)
+_COUNTERS = ("steps", "succeeded", "failed", "cancelled", "carried_usd", *SUMS)
 _COUNT = (
     update(batches)
     .where(batches.c.id == bindparam("key"))

@@ -41,6 +41,8 @@ class NewBatch:
     max_failures: int | None = None
     max_failures_percent: float | None = None
     options: JsonObject = field(default_factory=dict)
+    budget_usd: float | None = None
+    """What all its runs together may cost; the price of every model must be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def open_batch(store: Store, new: NewBatch) -> tuple[str, bool]:
                         id=batch_id, owner_id=new.owner_id, name=new.name, klass=new.klass.value, weight=new.weight,
                         submission_key=new.submission_key, max_failures=new.max_failures,
                         max_failures_percent=new.max_failures_percent, options=new.options, created_at=NOW,
+                        budget_usd=new.budget_usd,
                     )
                 )  # fmt: skip
             return batch_id, True
@@ -169,10 +172,15 @@ def _duplicates(store: Store, batch_id: str, new: Sequence[NewRun]) -> Duplicate
     return DuplicateCustomId(stored, [name for name, count in counts.items() if count > 1])
 
 
-def seal(store: Store, batch_id: str, options: JsonObject | None = None) -> bool:
-    """The batch is whole: its runs may be admitted. False: it was sealed or discarded before."""
+def seal(store: Store, batch_id: str, options: JsonObject | None = None, first_call_usd: float = 0.0) -> bool:
+    """The batch is whole: its runs may be admitted. False: it was sealed or discarded before.
+
+    `first_call_usd` bounds the first model call of any of its runs, for a batch with a budget.
+    """
     statement = update(batches).where(batches.c.id == batch_id, *_FILLING)
-    values = {"sealed": True} if options is None else {"sealed": True, "options": options}
+    values: JsonObject = {"sealed": True, "first_call_usd": first_call_usd}
+    if options is not None:
+        values["options"] = options
     with store.write() as tx:
         total = tx.execute(statement.values(values).returning(batches.c.total)).scalar()
         if store.postgres and total is not None and total >= MANY:

@@ -129,12 +129,13 @@ def end_overdue(store: Store) -> Stopped:
         some = overdue.order_by(active.c.run_id).limit(AT_ONCE).with_for_update(skip_locked=True)
         chosen = list(tx.execute(some).scalars())
         rows = tx.execute(delete(active).where(active.c.run_id.in_(chosen)).returning(*active.c)).all()
+        reserved = stop_attempts(tx, chosen)
         for row in rows:
             message = "The run reached its time limit before it had an answer."
             end = End(RunState.FAILED, "deadline", message, partial=row.last_words)
-            end_run(tx, row, end, {}, row.event + 1, row.step if row.phase == Phase.ACT else row.step - 1)
+            added = {"reserved_usd": reserved.get(row.run_id, 0.0)}
+            end_run(tx, row, end, added, row.event + 1, row.step if row.phase == Phase.ACT else row.step - 1)
         ids = tuple(row.run_id for row in rows)
-        stop_attempts(tx, ids)
     return Stopped(ids, ids)
 
 

@@ -61,7 +61,11 @@ def _json(name: str) -> Column[Any]:
 
 
 def _sums() -> tuple[Column[Any], ...]:
-    """What model calls used, what of it was wasted; `unpriced` counts calls of unknown cost."""
+    """What model calls used and what of it was wasted.
+
+    `reserved_usd` bounds what calls of unknown usage may have cost; `unpriced` counts calls for which not even that is
+    known.
+    """
     return (
         _count("prompt_tokens"),
         _count("cached_tokens"),
@@ -70,6 +74,9 @@ def _sums() -> tuple[Column[Any], ...]:
         _count("unpriced"),
         _count("wasted_tokens"),
         _number("wasted_cost_usd", 0.0),
+        _number("wasted_s", 0.0),
+        _count("wasted_attempts"),
+        _number("reserved_usd", 0.0),
         _count("attempts"),
     )
 
@@ -98,6 +105,7 @@ batches = Table(
     _flag("sealed"), _count("total"), _count("succeeded"), _count("failed"), _count("cancelled"),
     _count("steps"), *_sums(), _count("watermark"), _number("steps_per_run", 0.0), _flag("eligible"),
     Column("max_failures", Integer), _number("max_failures_percent"), _json("options"),
+    _number("budget_usd"), _number("first_call_usd", 0.0), _number("carried_usd", 0.0),
     _number("created_at", 0.0), _number("finished_at"), _number("cancel_asked_at"),
     UniqueConstraint("owner_id", "submission_key"),
     Index(None, "created_at"),
@@ -124,7 +132,7 @@ active = Table(
     _number("call_limit_s", 300.0), _words("applied_token"), _count("pending"), _count("event"), _count("malformed"),
     _words("last_words"), _count("folds"),
     _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
-    _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("reserved_usd", 0.0),
+    _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("allotment_usd"),
     **_HOT,
 )  # fmt: skip
 
@@ -152,6 +160,8 @@ attempts = Table(
     _count("cached_tokens"), _count("completion_tokens"), _number("cost_usd"), _number("reserved_usd"),
     _flag("wasted"), _count("event"),
     Index(None, "run_id"),
+    # For the books of a day. Attempts come in the order of time, so that a BRIN index is tiny and costs nothing.
+    Index(None, "claimed_at", postgresql_using="brin"),
     **_HOT,
 )  # fmt: skip
 
@@ -163,7 +173,8 @@ endings = Table(
 workers = Table(
     "workers", metadata, _id(), _words("name", ""), _words("host", ""), _count("pid"), _json("queues"),
     _words("pool", ""), _count("slots", 1), _json("tools"), _count("beat"), _words("state", "up"),
-    _number("started_at", 0.0), _number("beat_at", 0.0), _number("ended_at"), _count("stuck"), **_HOT,
+    _number("started_at", 0.0), _number("beat_at", 0.0), _number("ended_at"), _count("stuck"),
+    _count("violations"), **_HOT,
 )  # fmt: skip
 
 endpoints = Table(

@@ -106,7 +106,9 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
         row = tx.execute(select(active).where(active.c.token == held.lease.token)).one_or_none()
     if row is None:
         return None
-    return apply_think(store, held.lease, decide_think(hot_of(row), _think_event(held, reason), Limits()), spent)
+    hot = hot_of(row)
+    spent = replace(spent, priced=hot.allotment_usd is not None or hot.cost_usd > 0)
+    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), Limits()), spent)
 
 
 def _think_event(held: Held, reason: str) -> ThinkEvent:

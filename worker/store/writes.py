@@ -90,7 +90,7 @@ NEW_CALL = _insert(
 CLOSE_ATTEMPT = (
     update(attempts)
     .where(attempts.c.token == bindparam("mine"))
-    .values(**_set(attempts, (*USAGE, "error", "outcome", "wasted", "event")), ended_at=NOW)
+    .values(**_set(attempts, (*USAGE, "error", "outcome", "wasted", "reserved_usd", "event")), ended_at=NOW)
 )
 
 END_RUN = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -21,23 +21,26 @@ from worker.core.errors import (
     UserError,
 )
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits, ModelFailed, Overflowed, Rejected, ThinkEvent
+from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget, Overflowed, Rejected, ThinkEvent
 from worker.core.records import JsonObject
 from worker.core.retry import delay_s, may_retry
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.llm.classify import FREE
 from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed, note_waste
+from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed
 from worker.store.claims import Lease, ThinkWork, claim_think, reclaimed
 from worker.store.control import bells_for, note_stopped
 from worker.store.endpoints import parked_for, pause
 from worker.store.history import history
+from worker.store.money import note_waste, reserve
 from worker.store.session import new_token
 from worker.store.takeover import Held, release
+from worker.tasks import money
 from worker.tasks.base import AttemptFailed, Discarded, follow_up
 from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.insisting import insist
@@ -101,6 +104,8 @@ def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thou
             park = parked_for(endpoint.endpoint_id)
             return Thought(GivenBack(Outcome.DEFERRED, reason=closed.reason, park=park), NO_CALL)
         return _ask(rt, work, body, endpoint, abort)
+    except Discarded:
+        raise
     except UserError as error:
         return Thought(
             ModelFailed(error.message, 30.0, error.message, counts=False), Spent(Outcome.ERROR, error.message)
@@ -118,11 +123,17 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
     past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
     tools = [rt.registry.tools[name] for name in body["tools"] if name in rt.registry.tools]
     asked = prompt(body, tools, past, work.hot, _limits(body))
+    request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
+    bound_usd = money.bound_usd(rt.prices, request, work.hot)
+    if bound_usd is not None and not money.fits(work.hot, bound_usd):
+        return Thought(OverBudget(bound_usd), NO_CALL)
     slot = rt.throttle.ask(endpoint, f"{work.lease.run_id}.{work.lease.step}", asked.size_bytes)
     if isinstance(slot, At):
         wait_s = max(0.05, slot.due_s - time.monotonic())
         return Thought(GivenBack(Outcome.DEFERRED, wait_s, "the rate limit of its model"), NO_CALL)
-    request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
+    if bound_usd is not None and not _reserved(rt, work, bound_usd):
+        rt.throttle.settle(endpoint, slot, FREE)
+        raise Discarded
     reach("think.claimed")
     try:
         reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
@@ -132,8 +143,19 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
     rt.gate.answered(endpoint.endpoint_id)
-    event, record = read_reply(reply, body, tools, past)
-    return Thought(event, _spent(rt, endpoint, reply), record)
+    spent = _spent(rt, endpoint, reply)
+    try:
+        event, record = read_reply(reply, body, tools, past)
+    except Exception as error:  # a bug of ours must not hide what the reply cost
+        log.exception("The reply to %s could not be read", work.lease.run_id)
+        message = f"stepmill failed: {type(error).__name__}"
+        return Thought(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
+    return Thought(event, spent, record)
+
+
+def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:
+    """Whether the call may leave: what it may cost is on record, and nobody has taken the attempt over."""
+    return insist("reserve", lambda: reserve(rt.store, work.lease, bound_usd), rt.draining.is_set)[0]
 
 
 def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
@@ -143,15 +165,14 @@ def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
 
 def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded) -> Thought:
     """A model call that gave no reply: whose fault it was decides what follows."""
-    spent = Spent(Outcome.ERROR, ended.message, ended.usage, wasted=True, billed=ended.usage is None)
+    cost = rt.prices.cost_usd(endpoint.model, ended.usage)
+    spent = Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
     match ended:
         case Stopped(reason=StopReason.HAND_BACK):
-            given = Spent(Outcome.HANDED_BACK, usage=ended.usage, wasted=True, billed=True)
+            given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
             return Thought(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
         case Stopped():
-            return Thought(
-                GivenBack(Outcome.STOPPED), Spent(Outcome.STOPPED, usage=ended.usage, wasted=True, billed=True)
-            )
+            return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
         case OperatorError():
             pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ended.message, for_s=None)
             rt.gate.forget()
@@ -197,4 +218,4 @@ def _apply(rt: Runtime, work: ThinkWork, thought: Thought, limits: Limits) -> Ap
 
 
 def _as_waste(spent: Spent) -> Spent:
-    return Spent(Outcome.FENCED, spent.error, spent.usage, spent.cost_usd, wasted=True, billed=spent.billed)
+    return replace(spent, outcome=Outcome.FENCED, wasted=True)

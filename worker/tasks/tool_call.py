@@ -19,9 +19,10 @@ from worker.faults import reach
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, apply_call, landed, note_waste
+from worker.store.applies import Applied, Spent, apply_call, landed
 from worker.store.claims import CallWork, Lease, claim_call, reclaimed, start_call, started
 from worker.store.control import bells_for, note_stopped
+from worker.store.money import note_waste
 from worker.store.session import new_token
 from worker.store.takeover import Held, release
 from worker.tasks.base import AttemptFailed, Discarded, follow_up
@@ -140,7 +141,7 @@ def _spent(event: CallEvent) -> Spent:
         case CallRetried(message):
             return Spent(Outcome.ERROR, error=message[:500], wasted=True)
         case GivenBack(outcome):
-            return Spent(outcome, wasted=True)
+            return Spent(outcome, wasted=outcome != Outcome.DEFERRED)
 
 
 def _apply(rt: Runtime, tool: Tool, work: CallWork, event: CallEvent, spent: Spent) -> Applied:

@@ -52,8 +52,11 @@ def upgrade() -> None:
         sa.Column("unpriced", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_tokens", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_cost_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
-        sa.Column("attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("wasted_s", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("reserved_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("allotment_usd", sa.Double(), nullable=True),
         sa.PrimaryKeyConstraint("run_id", name=op.f("pk_active")),
         postgresql_with={"fillfactor": 70},
     )
@@ -108,6 +111,9 @@ def upgrade() -> None:
         postgresql_with={"fillfactor": 70},
     )
     with op.batch_alter_table("attempts", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_attempts_claimed_at"), ["claimed_at"], unique=False, postgresql_using="brin"
+        )
         batch_op.create_index(batch_op.f("ix_attempts_run_id"), ["run_id"], unique=False)
 
     op.create_table(
@@ -134,6 +140,9 @@ def upgrade() -> None:
         sa.Column("unpriced", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_tokens", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_cost_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_s", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("reserved_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("ended_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.PrimaryKeyConstraint("run_id", name=op.f("pk_endings")),
@@ -242,6 +251,7 @@ def upgrade() -> None:
         sa.Column("beat_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("ended_at", sa.Double(), nullable=True),
         sa.Column("stuck", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("violations", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workers")),
         postgresql_with={"fillfactor": 70},
     )
@@ -270,6 +280,9 @@ def upgrade() -> None:
         sa.Column("unpriced", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_tokens", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_cost_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_s", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("reserved_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("watermark", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("steps_per_run", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
@@ -277,6 +290,9 @@ def upgrade() -> None:
         sa.Column("max_failures", sa.Integer(), nullable=True),
         sa.Column("max_failures_percent", sa.Double(), nullable=True),
         sa.Column("options", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("budget_usd", sa.Double(), nullable=True),
+        sa.Column("first_call_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("carried_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("created_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("finished_at", sa.Double(), nullable=True),
         sa.Column("cancel_asked_at", sa.Double(), nullable=True),
@@ -319,6 +335,9 @@ def upgrade() -> None:
         sa.Column("unpriced", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_tokens", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("wasted_cost_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_s", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
+        sa.Column("wasted_attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("reserved_usd", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
         sa.Column("attempts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("event", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("created_at", sa.Double(), server_default=sa.text("(0.0)"), nullable=False),
