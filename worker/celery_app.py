@@ -31,7 +31,8 @@ def make_app(config: Settings) -> Celery:
         task_acks_late=False,
         task_default_queue="think",
         task_default_priority=0,
-        # A doorbell is worth nothing after a while, and the sweeper rings again; no message needs a second protocol.
+        broker_transport="worker.broker:Transport",
+        worker_consumer="worker.consumer:Consumer",
         worker_prefetch_multiplier=1,
         worker_send_task_events=True,
         task_send_sent_event=False,
@@ -51,7 +52,8 @@ def make_app(config: Settings) -> Celery:
             "socket_connect_timeout": 5.0,
             "socket_keepalive": True,
             "priority_steps": [0],
-            "visibility_timeout": 3600,
+            # A lost doorbell is rung again by a sweeper: Redis need not remember who fetched it.
+            "ack_emulation": False,
         },
     )
     if config.redis_url.startswith("rediss://"):
