@@ -22,6 +22,7 @@ from worker.admitter import Admitter, capacity_of
 from worker.agents import load_agents
 from worker.celery_app import app as celery_app
 from worker.dispatch import Dispatcher, connect_redis
+from worker.llm.prices import PriceTable
 from worker.settings import settings as read_settings
 from worker.store.session import open_store
 from worker.store.submit import discard_abandoned
@@ -69,4 +70,5 @@ def app() -> FastAPI:
     sender = Dispatcher(celery_app, connect_redis(settings.redis_url or "redis://127.0.0.1:6379/0"))
     admitter = Admitter(store, sender, capacity_of(settings))
     agents, tools = load_agents(settings), load_tools(settings.tool_modules)
-    return create_app(Context(settings, store, agents, tools, sender, admitter, Scores(store)))
+    prices = PriceTable.load(settings.prices_file)
+    return create_app(Context(settings, store, agents, tools, sender, admitter, Scores(store), prices))

@@ -13,6 +13,7 @@ from tools.registry import Registry
 from worker.agents import Agents
 from worker.core.bells import Bell
 from worker.core.records import JsonObject
+from worker.llm.prices import PriceTable
 from worker.settings import Settings
 from worker.store.session import Store
 from worker.store.submit import get_configuration
@@ -51,6 +52,7 @@ class Context:
     sender: Sender
     admitter: Admits
     scores: Scores
+    prices: PriceTable = field(default_factory=PriceTable.load)
     _bodies: dict[str, JsonObject] = field(default_factory=dict)
 
     def configuration(self, digest: str) -> JsonObject:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from api.budget import FirstCalls
 from api.context import Context
 from api.problems import BadInputLine, Conflict, EmptyInput
 from worker.core.errors import UserError
@@ -84,6 +85,7 @@ class Intake:
         self._configs: dict[tuple[str | int | None, ...], str] = {}
         self._simulated: dict[str, bool] = {}
         self._known_tools: set[str] | None = None
+        self._first_calls = FirstCalls(context) if new.budget_usd is not None else None
 
     def take(self, read: Iterable[Question | Refused], limit: int | None = None) -> Taken:
         """Stores the first `limit` questions. Raises `UserError`; then nothing of the submission is left."""
@@ -110,7 +112,8 @@ class Intake:
         _drain(read)
         if not taken.taken:
             raise EmptyInput(f"There is no question in the input.{_first(taken)}", "Write one question on each line.")
-        if not seal(self._context.store, taken.batch_id, {**self._new.options, **taken.options()}):
+        first_call_usd = self._first_calls.most_usd if self._first_calls else 0.0
+        if not seal(self._context.store, taken.batch_id, {**self._new.options, **taken.options()}, first_call_usd):
             raise SubmissionGone(taken.batch_id)
 
     def _next_chunk(self, taken: Taken, read: Iterator[Question | Refused], size: int) -> list[tuple[Question, NewRun]]:
@@ -125,6 +128,8 @@ class Intake:
                 self._refuse(taken, item.line, _as_reason(error))
                 continue
             self._note(taken, item)
+            if self._first_calls:
+                self._first_calls.note(digest, self._context.configuration(digest), item.question)
             taken.simulated = taken.simulated or self._simulated[digest]
             chunk.append((item, NewRun(item.question, digest, item.custom_id, item.metadata, item.expected)))
         return chunk
@@ -179,6 +184,8 @@ class Intake:
         if key not in self._configs:
             body = self._context.agents.configuration(agent, model=model, dialect=dialect, max_steps=max_steps)
             self._check_tools(body)
+            if self._first_calls:
+                self._first_calls.check(body)
             if len(self._configs) > 10_000:
                 self._configs.clear()
             digest = self._configs[key] = put_configuration(self._context.store, body)

@@ -29,6 +29,7 @@ class BatchOptions(BaseModel):
     max_steps: int | None = Field(None, ge=1, le=1000)
     max_failures: int | str | None = None
     weight: float = Field(1.0, gt=0, le=1000)
+    budget_usd: float | None = Field(None, gt=0, le=1e9)
     limit: int | None = Field(None, ge=1)
     skip_invalid: bool = False
     submission_key: str | None = Field(None, min_length=1, max_length=200)
@@ -49,9 +50,8 @@ class BatchOptions(BaseModel):
 
     def new_batch(self) -> NewBatch:
         count, percent = parse_max_failures(self.max_failures)
-        return NewBatch(
-            LOCAL_OWNER, self.name, self.klass, self.weight, self.submission_key, count, percent, self._said()
-        )
+        options, key = self._said(), self.submission_key
+        return NewBatch(LOCAL_OWNER, self.name, self.klass, self.weight, key, count, percent, options, self.budget_usd)
 
     def _said(self) -> dict[str, Any]:
         """What the submitter said, kept with the batch."""

@@ -37,7 +37,9 @@ def batch_view(row: AnyRow) -> JsonObject:
         "steps": int(row.steps + row.active_steps),
         "usage": usage(row),
         "cost_usd": cost(row),
-        "wasted": wasted(row),
+        "reserved_usd": money(row.reserved_usd),
+        "budget_usd": row.budget_usd,
+        "wasted": whole_waste(row),
         "attempts": int(row.attempts),
         "created_at": moment(row.created_at),
         "finished_at": moment(row.finished_at),
@@ -45,6 +47,16 @@ def batch_view(row: AnyRow) -> JsonObject:
         "seconds_left": left,
         "simulated": bool((row.options or {}).get("simulated")),
     }
+
+
+def money(usd: float) -> float:
+    """Dollars without the dust that sums of fractions leave."""
+    return round(max(0.0, float(usd)), 10)
+
+
+def whole_waste(row: AnyRow) -> JsonObject:
+    """Beside tokens and cost, how long wasted attempts lasted and how many there were."""
+    return wasted(row) | {"seconds": round(float(row.wasted_s), 3), "attempts": int(row.wasted_attempts)}
 
 
 def _max_failures(row: AnyRow) -> int | str | None:
@@ -87,7 +99,8 @@ def batch_details(here: Context, row: AnyRow) -> JsonObject:
 def run_view(here: Context, row: AnyRow) -> JsonObject:
     """A run as lists show it: its result record, and where it belongs."""
     record = result_record(row, here.configuration(row.config_hash))
-    return record | {"batch_id": row.batch_id, "paused": bool(row.paused)}
+    more = {"wasted": whole_waste(row), "reserved_usd": money(row.reserved_usd)}
+    return record | more | {"batch_id": row.batch_id, "paused": bool(row.paused)}
 
 
 def trace_view(steps: Sequence[tuple[AnyRow, Sequence[AnyRow]]]) -> list[JsonObject]:
@@ -141,6 +154,7 @@ def attempt_view(row: AnyRow) -> JsonObject:
         "error": row.error,
         "usage": usage(row),
         "cost_usd": row.cost_usd,
+        "reserved_usd": row.reserved_usd,
         "wasted": bool(row.wasted),
         "task_id": Bell(row.run_id, row.step, row.call, row.attempt, row.queue or "").task_id,
     }

@@ -160,10 +160,15 @@ def pause(batch_id: str, here: Here) -> JsonObject:
 
 
 @router.post("/{batch_id}/resume")
-def resume(batch_id: str, here: Here) -> JsonObject:
-    """Lets a paused batch go on."""
-    _details(here, batch_id)
-    changed = resume_batch(here.store, batch_id)
+def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(gt=0, le=1e9)] = None) -> JsonObject:
+    """Lets a paused batch go on, where one has a budget with another."""
+    found = _details(here, batch_id)
+    if budget_usd is None and found["paused_reason"] == "budget":
+        hint = f"Give it more: stepmill batch resume {batch_id} --budget USD"
+        raise Conflict(f"The budget of ${found['budget_usd']:.2f} is not enough for another run.", hint)
+    if budget_usd is not None and found["budget_usd"] is None:
+        raise Conflict("The batch has no budget that could be raised.", "A batch is given one when it is submitted.")
+    changed = resume_batch(here.store, batch_id, budget_usd)
     here.admitter.poke()
     return _details(here, batch_id) | {"changed": changed}
 

@@ -102,15 +102,27 @@ def summary(batch: JsonObject) -> str:
 
 def _numbers(batch: JsonObject) -> list[str]:
     parts = [f"{tokens(batch['usage']):,} tokens"]
-    if not batch.get("simulated"):
-        parts.append(money(batch["cost_usd"]))
-    if batch["wasted"]["tokens"]:
-        parts.append(f"{batch['wasted']['tokens']:,} tokens wasted")
+    if not batch.get("simulated") or batch.get("budget_usd"):
+        parts.append(
+            money(batch["cost_usd"]) + (f" of {money(batch['budget_usd'])}" if batch.get("budget_usd") else "")
+        )
+    if batch.get("reserved_usd"):
+        parts.append(f"up to {money(batch['reserved_usd'])} more of unknown usage")
+    if batch["wasted"].get("attempts") or batch["wasted"]["tokens"]:
+        parts.append(wasted(batch["wasted"]))
     if batch.get("runs_per_s"):
         parts.append(f"{batch['runs_per_s']:.1f} runs/s")
     if batch.get("seconds_left") and batch["state"] == "open":
         parts.append(f"about {duration(batch['seconds_left'])} left")
     return parts
+
+
+def wasted(waste: JsonObject) -> str:
+    """`1,200 tokens, 35.0 s and 3 attempts wasted`."""
+    parts = [f"{waste['tokens']:,} tokens"]
+    if "attempts" in waste:
+        parts.append(f"{duration(waste['seconds'])} and {waste['attempts']:,} attempts")
+    return ", ".join(parts) + " wasted"
 
 
 def state_of(batch: JsonObject) -> str:

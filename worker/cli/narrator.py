@@ -10,7 +10,7 @@ from collections.abc import Callable
 import click
 
 from worker.cli.events import Event
-from worker.cli.output import money, tokens
+from worker.cli.output import duration, money, tokens
 from worker.core.records import JsonObject
 
 LABEL_WIDTH = len("Observation: ")
@@ -86,8 +86,12 @@ def took(record: JsonObject) -> str:
     parts = [f"{record['steps']} steps", f"{tokens(record['usage']):,} tokens"]
     if not record.get("simulated"):
         parts.append(money(record["cost_usd"]))
+    if record.get("reserved_usd"):
+        parts.append(f"up to {money(record['reserved_usd'])} more of unknown usage")
     if record["wasted"]["tokens"]:
         parts.append(f"{record['wasted']['tokens']:,} tokens wasted by repeats")
+    if record["wasted"].get("attempts"):
+        parts.append(f"{record['wasted']['attempts']} attempts, {duration(record['wasted']['seconds'])}, for nothing")
     answered_by = "the practice model" if record.get("simulated") else str(record["model"])
     return " · ".join([*parts, f"answered by {answered_by}", record["run_id"]])
 

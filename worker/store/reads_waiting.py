@@ -65,6 +65,9 @@ def _why_queued(run: AnyRow) -> str:
 
 
 def _batch_paused(batch_id: str, reason: str) -> str:
+    if reason == "budget":
+        more = f"`stepmill batch resume {batch_id} --budget USD` raises it."
+        return f"Its batch is paused, since {PAUSES[reason]}; {more}"
     return f"Its batch is paused, since {PAUSES.get(reason, reason)}; `stepmill batch resume {batch_id}` lets it go on."
 
 

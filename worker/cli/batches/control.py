@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from worker.cli.connection import connected
@@ -28,15 +30,22 @@ def pause_command(batch_id: str, as_json: bool) -> None:
 
 @click.command("resume")
 @click.argument("batch_id")
+@click.option(
+    "--budget",
+    "budget_usd",
+    metavar="USD",
+    type=click.FloatRange(0, min_open=True),
+    help="The new budget of all its runs, where its budget is what it was paused for.",
+)
 @json_option
-def resume_command(batch_id: str, as_json: bool) -> None:
+def resume_command(batch_id: str, budget_usd: float | None, as_json: bool) -> None:
     """Let a paused batch go on."""
-    _act(batch_id, "resume", as_json)
+    _act(batch_id, "resume", as_json, budget_usd=budget_usd)
 
 
-def _act(batch_id: str, verb: str, as_json: bool) -> None:
+def _act(batch_id: str, verb: str, as_json: bool, **options: Any) -> None:
     with connected() as client:
-        batch = client.post(f"/api/batches/{batch_id}/{verb}")
+        batch = client.post(f"/api/batches/{batch_id}/{verb}", **options)
     _tell(batch, as_json, "" if batch.get("changed", True) else f"Nothing to {verb}: ")
 
 

@@ -41,7 +41,8 @@ def tell_outcome(batch: JsonObject) -> None:
     """What to do next, now that nothing moves any more."""
     batch_id = batch["batch_id"]
     if batch.get("paused_reason"):
-        click.echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}")
+        more = " --budget USD" if batch["paused_reason"] == "budget" else ""
+        click.echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}{more}")
         return
     click.echo(f"Results: stepmill batch results {batch_id} --output results.jsonl")
     if batch["counts"]["failed"]:

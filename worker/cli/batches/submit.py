@@ -27,6 +27,13 @@ SHOWN_REFUSALS = 20
 @click.option("--template", help='For CSV: the question from columns, as in "Classify {title}".')
 @click.option("--max-failures", metavar="N|P%", help="Pause the batch at so many failures, or at this percentage.")
 @click.option(
+    "--budget",
+    "budget_usd",
+    metavar="USD",
+    type=click.FloatRange(0, min_open=True),
+    help="What all runs together may cost; the batch pauses before it would be passed.",
+)
+@click.option(
     "--weight", type=click.FloatRange(0, min_open=True), help="Its share next to other batches; 1 by default."
 )
 @click.option("--new", is_flag=True, help="A batch of its own, even if the same file was submitted before.")

@@ -1,0 +1,52 @@
+"""What a batch with a budget needs to know of money before it is taken: prices, and what first calls may cost."""
+
+from __future__ import annotations
+
+import orjson
+
+from api.context import Context
+from worker.core.errors import UserError
+from worker.core.records import JsonObject
+from worker.dialects import dialect
+from worker.dialects.prompt import system_prompt
+
+FRAME_BYTES = 200
+"""What surrounds a question and a system prompt in a request."""
+
+
+class FirstCalls:
+    """The upper bound of the first model calls of a batch's runs, gathered while its questions are read.
+
+    No run is given less than this of the budget; what a call really may cost is found when it is made.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._fixed_bytes: dict[str, int] = {}
+        self._most: dict[str, int] = {}
+        self.most_usd = 0.0
+
+    def check(self, body: JsonObject) -> None:
+        """Raises `UserError` where the price of the model is not known: a budget could not be kept."""
+        if self._context.prices.price(body["model"]) is None:
+            message = f"The price of the model {body['model']!r} is not known, so a budget cannot be kept."
+            raise UserError(message, "Write it into a TOML file and name that in STEPMILL_PRICES_FILE.")
+
+    def note(self, digest: str, body: JsonObject, question: str) -> None:
+        """One question more; `digest` names the configuration `body`."""
+        size = len(question.encode("utf-8", "replace"))
+        if size <= self._most.get(digest, -1):
+            return
+        self._most[digest] = size
+        if digest not in self._fixed_bytes:
+            self._fixed_bytes[digest] = self._fixed(body)
+        prompt_bytes = self._fixed_bytes[digest] + size
+        bound = self._context.prices.upper_bound_usd(body["model"], prompt_bytes, body["max_output_tokens"])
+        self.most_usd = max(self.most_usd, bound or 0.0)
+
+    def _fixed(self, body: JsonObject) -> int:
+        known = self._context.tools.tools
+        tools = [known[name] for name in body["tools"] if name in known]
+        spoken = dialect(body["dialect"])
+        system = system_prompt(spoken, tools, body["instructions"])
+        return len(orjson.dumps([system, body.get("examples"), spoken.request(tools)])) + FRAME_BYTES
