@@ -1,0 +1,1 @@
+"""Tests that teach: read them in order, one idea each."""

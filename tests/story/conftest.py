@@ -1,0 +1,8 @@
+"""The stage: a database, words to move runs by hand, and real workers for the last chapter."""
+
+from __future__ import annotations
+
+from tests.engine.fixtures import counter, fleet, nursery, practice
+from tests.store.conftest import store, world
+
+__all__ = ["counter", "fleet", "nursery", "practice", "store", "world"]

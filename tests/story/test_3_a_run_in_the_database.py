@@ -1,0 +1,33 @@
+"""Chapter 3. Work is claimed, done and applied: two short transactions, and nothing is open in between."""
+
+from __future__ import annotations
+
+from tests.store.conftest import World
+from worker.core.machine import decide_think
+from worker.core.moves import Answered, Limits
+from worker.core.states import Outcome
+from worker.store.applies import Spent, StepRecord, apply_think
+from worker.store.claims import claim_think
+
+RECORD = StepRecord("answer", "Answer: Four.", "Answer: Four.", "", "stop", "practice", answer="Four.")
+
+
+def test_a_submitted_question_waits_until_it_is_admitted(world: World) -> None:
+    world.submit(3)
+    assert len(world.admit(hot_set=2).bells) == 2, "two slots, so two doorbells; the third question costs nothing"
+
+
+def test_a_doorbell_that_rings_twice_is_answered_once(world: World) -> None:
+    world.submit()
+    (bell,) = world.admit().bells
+    assert claim_think(world.store, world.lease(bell)) is not None
+    assert claim_think(world.store, world.lease(bell)) is None, "not yours, stop"
+
+
+def test_a_result_lands_once_under_its_token(world: World) -> None:
+    world.submit()
+    (bell,) = world.admit().bells
+    work = world.think(bell)
+    decision = decide_think(work.hot, Answered("Four."), Limits())
+    assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is not None
+    assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is None, "fenced out"
