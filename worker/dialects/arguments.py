@@ -10,6 +10,17 @@ from worker.dialects.binding import needs_input, properties
 from worker.dialects.lenient import read_value
 from worker.dialects.strings import Unreadable
 
+_CALL_NAMES = ("name", "tool", "tool_name", "action", "function")
+_CALL_ARGS = ("arguments", "args", "parameters", "input", "action_input", "tool_input", "tool_args")
+_NOTHING = frozenset(
+    (
+        "", "none", "null", "nil", "n/a", "{}", "-", "无", "\"\"", "''", "no input", "no input needed",
+        "no input required", "no input necessary", "not needed", "not required", "not applicable", "none needed",
+        "none required", "no parameters", "no parameters needed", "no arguments", "no arguments needed",
+        "does not require input",
+    )
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -38,13 +49,38 @@ def nothing_given(tool: ToolView | None, end: int) -> Given | Refused:
 
 def as_arguments(value: Any, tool: ToolView | None) -> JsonObject | str | Refused:
     """A JSON value as arguments: an object, or one that was encoded twice or put in a list; text for a text tool."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+    if value == [] or (isinstance(value, str) and says_nothing(value)):
+        given = nothing_given(tool, 0)
+        return given if isinstance(given, Refused) else {}
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _fits(value[0], tool):
         return value[0]
     if isinstance(value, str):
         return _from_string(value, tool)
     if isinstance(value, dict):
-        return value
+        return _repeated_call(value, tool) or value
     return Refused(f"The input must be one JSON object, not {_kind(value)}.")
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text stands for no input at all ("None", "N/A", "no input needed")."""
+    return text.strip().strip("()[]").rstrip(".").strip().lower() in _NOTHING
+
+
+def _fits(value: JsonObject, tool: ToolView | None) -> bool:
+    """Whether an object may be the tool's arguments: it holds one of the parameters, where these are known."""
+    known = properties(tool) if tool else []
+    return not known or any(name in value for name in known)
+
+
+def _repeated_call(value: JsonObject, tool: ToolView | None) -> JsonObject | None:
+    """The inner arguments of an input that repeats the whole call (`{"name": the tool, "arguments": {…}}`)."""
+    if tool is None or len(value) != 2 or set(value) & set(properties(tool)):
+        return None
+    names = [value[key] for key in _CALL_NAMES if key in value]
+    inner = [value[key] for key in _CALL_ARGS if key in value]
+    if names != [tool.name] or len(inner) != 1 or not isinstance(inner[0], dict):
+        return None
+    return inner[0]
 
 
 def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refused:

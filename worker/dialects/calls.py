@@ -14,7 +14,8 @@ from worker.dialects.lenient import AtEnd, read_value
 from worker.dialects.strings import QUOTES, Unreadable
 
 _KEYWORD = re.compile(r"\s*[`\"']?([^\W\d]\w*)[`\"']?\s*(?:=(?!=)|[:：]=?|＝)\s*")
-_BLANKS = re.compile(r"[\s\u200b\ufeff\u00a0]*")
+_BLANKS = re.compile(r"(?:[\s\u200b\ufeff\u00a0]|#[^\n]*\n)*")
+_NO_VALUE = re.compile(r"[\w.\-]+\s*=(?!=)|&(?:quot|apos|#3[49]);|[.…]+$")
 _TAKES_OTHER_PREFIX = re.compile(r"(?:[fFbBuU]|[fF][rR]|[rR][fF]|[bB][rR])[\"']")
 _OPEN, _CLOSE = "([{（", ")]}）"
 _NO_TEXT = "*<\"'“{["
@@ -101,7 +102,7 @@ def _bare(text: str, begin: int, name: str | None, tools: Sequence[ToolView]) ->
     value = text[begin:end].strip()
     if not value:
         raise Unreadable("a value is missing")
-    if value[0] in _NO_TEXT or value == name or re.match(r"\w+\s*=(?!=)", value):
+    if value[0] in _NO_TEXT or value == name or _NO_VALUE.match(value):
         raise Unreadable(f"{value[:40]} is not a plain value")
     if any(re.search(rf"(?<!\w){re.escape(tool.name)}\s*[(\[]", value) for tool in tools):
         raise Unreadable("a call inside a call: make one call a step")
@@ -145,7 +146,8 @@ def _assign(arguments: list[_Argument], tool: ToolView | None) -> JsonObject | s
     if len(positional) == 1 and not named:
         return _single(positional[0], tool)
     names = properties(tool) if tool else []
-    if any(argument.bare for argument in positional) or len(positional) > len(names):
+    unclear = any(argument.bare or isinstance(argument.value, dict) for argument in positional)
+    if unclear or len(positional) > len(names):
         return Refused('Write each argument as name="value".')
     given = dict(zip(names, (argument.value for argument in positional), strict=False))
     if set(given) & set(named):

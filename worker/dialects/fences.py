@@ -68,7 +68,7 @@ def within(spans: list[tuple[int, int]], position: int) -> bool:
 
 def in_triple_quotes(text: str, position: int) -> bool:
     """Whether a place in a program lies inside a triple-quoted string."""
-    return _Strings(text, 0).holds(position)
+    return Strings(text, 0).holds(position)
 
 
 def unwrap_whole(text: str) -> str:
@@ -96,7 +96,7 @@ def _one_line(text: str, start: int, inner: int, marks: str) -> Fence:
 
 def _closing(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
     """Walks the lines of the body: a nested fence opens with a word, a bare one inside a string is data."""
-    strings = _Strings(text, body_start) if language in _CODE or language == "" else None
+    strings = Strings(text, body_start) if language in _CODE or language == "" else None
     position, depth = body_start, 0
     while position < len(text):
         line_end = _line_end(text, position)
@@ -120,7 +120,7 @@ def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, la
     return Fence(start, len(text), body_start, len(text), language, closed=False)
 
 
-class _Strings:
+class Strings:
     """Walks the strings of a program once, to tell whether a place lies inside a triple-quoted one."""
 
     def __init__(self, text: str, start: int) -> None:

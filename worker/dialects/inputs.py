@@ -7,16 +7,22 @@ import re
 from worker.core.records import ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given, parameters_of
 from worker.dialects.binding import properties
-from worker.dialects.fences import Fence, fence_at
+from worker.dialects.fences import Fence, Strings, fence_at, within
 from worker.dialects.labels import Kind, Labels
 from worker.dialects.lenient import AtEnd, Read, read_value
-from worker.dialects.page import Page, without_residue
+from worker.dialects.page import AFTER_INPUT, Page, without_residue
 from worker.dialects.strings import Unreadable
 from worker.dialects.texts import text_input, trim
 
 _ENDS_BLOCK = frozenset({Kind.OBSERVATION, Kind.THOUGHT, Kind.ANSWER})
 _WORD_JSON = re.compile(r"(?:json|`)[ \t]*\n?[ \t]*(?=\{)", re.I)
 _HAS_OBJECT = re.compile(r"[{｛]\s*[\"'“]|^\s*\(\s*[\"'“]")
+_IN_LINE = re.compile(r"[\w)\]?.!][ \t]+(?:Observation|Final Answer|观察|最终答案)[:：][ \t]*\S")
+_STATEMENT = re.compile(
+    r"[ \t]*(?:#(?!#)|[a-z_]\w*: *(?:[\w.\[\], |]+=(?!=)|(?:int|str|float|bool|bytes|list|dict|set|tuple|[A-Z]\w*)\b"
+    r"[\w.\[\], |]*$))",
+    re.M,
+)
 _DATA_WORDS = ("json", "json5", "jsonc", "js", "javascript")
 
 
@@ -43,8 +49,8 @@ def plain_input(page: Page, start: int, tool: ToolView | None) -> Given | Refuse
     program = tool is not None and tool.code_language is not None
     if fence is not None and (program or fence.language or _is_whole(page, fence)):
         return _fenced(page, fence, tool)
-    value, end = _line_of(page, start)
-    return text_input(value, tool, end)
+    value, end = _line_of(page, start, tool)
+    return _told_apart(value, tool) or text_input(value, tool, end)
 
 
 def bracketed_input(value: str, tool: ToolView | None, end: int) -> Given | Refused:
@@ -58,22 +64,40 @@ def bracketed_input(value: str, tool: ToolView | None, end: int) -> Given | Refu
 
 def _text_for_object(page: Page, start: int, tool: ToolView | None) -> Given | Refused:
     """Plain text where an object was asked for: fine for a text tool, unless an object stands in it."""
-    value, end = _line_of(page, start)
+    value, end = _line_of(page, start, tool)
     if tool is not None and tool.text_parameter is None and trim(value):
         return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}.")
     if (tool is None or tool.code_language is None) and _HAS_OBJECT.search(value):
         return Refused("The input must be one JSON object and nothing else.")
-    return text_input(value, tool, end)
+    return _told_apart(value, tool) or text_input(value, tool, end)
 
 
-def _line_of(page: Page, start: int) -> tuple[str, int]:
-    """The text up to the next label, and where it ends."""
-    end = page.value_end(start)
+def _told_apart(value: str, tool: ToolView | None) -> Refused | None:
+    """Why a text cannot be told from what follows it: a label stands in its line, unquoted."""
+    if (tool is not None and tool.code_language is not None) or not _IN_LINE.search(value):
+        return None
+    return Refused("A label stands inside the input. Write the input alone, or in quotes, and stop there.")
+
+
+def _line_of(page: Page, start: int, tool: ToolView | None) -> tuple[str, int]:
+    """The text up to the next label, and where it ends; a program's own lines are no labels."""
+    program = tool is not None and tool.code_language is not None
+    end = _program_end(page, start) if program else page.value_end(start)
     value = page.text[start:end]
     if end == len(page.text):
         value = without_residue(value)
     value = page.without_bold(start, value.rstrip())
     return value, start + len(value)
+
+
+def _program_end(page: Page, start: int) -> int:
+    """Where an unfenced program ends: at a label that is no string, comment or annotation in it."""
+    strings = Strings(page.text, start)
+    for label in page.labels.after(start):
+        inside = within(page.fences, label.start) or strings.holds(label.start)
+        if label.kind in AFTER_INPUT and not inside and not _STATEMENT.match(page.text, label.start):
+            return label.start
+    return len(page.text)
 
 
 def _object_at(page: Page, begin: int, tool: ToolView | None) -> Given | Refused:

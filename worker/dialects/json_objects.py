@@ -127,7 +127,7 @@ def _kind(value: JsonObject) -> str | None:
     has_args = any(key in value for key in _ARGS)
     if names_tool and (has_args or isinstance(name, dict) or "tool_name" in value):
         return "both" if "answer" in value or "final_answer" in value else "call"
-    only = [key for key in value if key not in ("thought", "thoughts", "reasoning")]
+    only = [key for key in value if value[key] is not None and key not in ("thought", "thoughts", "reasoning")]
     return "answer" if len(only) == 1 and only[0] in ("answer", "final_answer") and not names_tool else None
 
 

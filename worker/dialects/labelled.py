@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.labels import Kind, Label
-from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue
+from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
 
 MAX_KEPT_CHARS = 8000
@@ -84,7 +84,7 @@ def said(page: Page, label: Label) -> Outcome:
     again = _labelled_again(page, label)
     if again is not None:
         return said(page, again)
-    text = trim_tokens(without_residue(text) if end == len(page.text) else text)
+    text = trim_tokens(without_residue(text) if end == len(page.text) else without_rule(text))
     if not text:
         return Bad("The answer is empty.")
     if turn is not None and (reason := _contradiction(page, turn, text)):
@@ -164,6 +164,9 @@ def _bare_before(page: Page, label: Label, grammar: Grammar) -> Outcome | None:
 def _settled(page: Page, outcome: Outcome, grammar: Grammar) -> Outcome:
     """An action stands, unless an answer follows that is not built on a result that the model invented."""
     if isinstance(outcome, Said) and outcome.turn is not None:
+        again = grammar.action(page, outcome.turn) if outcome.turn.kind is Kind.ACTION else None
+        if isinstance(again, Said):
+            return outcome if again.text == outcome.text else Bad("The reply holds two different answers. Write one.")
         reason = _contradiction(page, outcome.turn, outcome.text)
         return Bad(reason) if reason else outcome
     if not isinstance(outcome, Call):

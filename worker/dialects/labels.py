@@ -30,24 +30,33 @@ class Kind(Enum):
 _WORDS: dict[Kind, tuple[str, ...]] = {
     Kind.INPUT: (
         "action input", "action inputs", "tool input", "行动输入", "动作输入", "操作输入", "行动参数", "动作参数",
-        "工具输入", "行动 输入",
+        "工具输入", "行动 输入", "行動輸入", "動作輸入", "操作輸入", "工具輸入",
     ),
     Kind.WEAK_INPUT: (
         "input", "inputs", "args", "arguments", "argument", "parameters", "params", "action arguments", "action args",
         "action parameters", "tool args", "tool arguments", "输入", "参数",
     ),
-    Kind.OBSERVATION: ("observation", "observations", "观察", "观察结果", "观测", "观测结果"),
+    Kind.OBSERVATION: (
+        "observation", "observations", "观察", "观察结果", "观测", "观测结果", "觀察", "觀察結果", "観察", "観察結果",
+    ),
     Kind.WEAK_OBSERVATION: (
         "result", "results", "output", "response", "tool response", "tool result", "tool results", "tool output",
         "action result", "action output", "action response", "function result", "function response",
         "function output", "execution result", "search results", "search result", "obs", "结果", "输出", "返回结果",
-        "工具结果", "工具返回", "工具返回结果", "工具输出", "工具响应", "执行结果",
+        "工具结果", "工具返回", "工具返回结果", "工具输出", "工具响应", "执行结果", "結果", "工具結果", "執行結果",
+        "observed", "tool observation", "return value", "returned", "stdout", "assistant", "observación",
+        "observação", "osservazione", "beobachtung", "observatie", "obserwacja", "pozorování", "havainto", "gözlem",
+        "quan sát", "observasi", "наблюдение", "спостереження", "관찰", "ملاحظة", "الملاحظة",
+        "ergebnis", "résultat", "resultado", "risultato", "resultat", "результат", "결과", "antwort", "réponse",
+        "réponse finale", "respuesta", "respuesta final", "resposta", "resposta final", "risposta", "ответ", "最終回答",
     ),
-    Kind.ANSWER: ("answer", "final answer", "the final answer", "最终答案", "答案", "最终回答", "最终答复", "回答"),
+    Kind.ANSWER: (
+        "answer", "final answer", "the final answer", "最终答案", "答案", "最终回答", "最终答复", "回答", "最終答案",
+    ),
     Kind.QUESTION: ("question", "new question", "next question", "问题", "新问题"),
     Kind.SPEAKER: ("user", "human", "用户", "system"),
-    Kind.THOUGHT: ("thought", "thoughts", "reasoning", "思考", "想法", "思路", "思考过程"),
-    Kind.ACTION: ("action", "行动", "动作", "操作"),
+    Kind.THOUGHT: ("thought", "thoughts", "reasoning", "思考", "想法", "思路", "思考过程", "思考過程"),
+    Kind.ACTION: ("action", "行动", "动作", "操作", "行動", "動作"),
     Kind.WEAK_ACTION: ("tool", "tool name", "action name", "function", "function name", "工具", "工具名称"),
 }  # fmt: skip
 
@@ -77,7 +86,7 @@ _LABEL = re.compile(
     rf"(?P<prefix>(?:[\-•+>·▪●] {{0,3}}|[(（]?\d{{1,2}}[.)、）] {{0,3}}|"
     rf"[a-h]\) {{0,3}})?[ #*_`\[【(<{INVISIBLE}]{{0,14}})"
     rf"(?=[{_first_letters()}])(?:{_alternatives()})"
-    r"(?P<suffix>(?:[ \t]{0,2}(?:[#(（]?\d{1,3}[)）]?|\(json\)))?"
+    r"(?P<suffix>(?:[ \t]{0,2}(?:[#(（]?\d{1,3}[)）]?|\((?:json|result|output|simulated|invented|hypothetical)\)))?"
     rf"[ \t\u00a0\u3000*_`\]】)>{INVISIBLE}]{{0,12}})"
     r"(?P<colon>[:：﹕∶]?)",
     re.I,

@@ -24,7 +24,9 @@ _MARKED = re.compile(
 )
 _OTHER = re.compile(
     r"(?<![^\n])[ \t]{0,8}(?:<[|｜]tool[▁_]calls?[▁_a-z]{0,24}[|｜]>|<tool_call>|<function=|<function_calls>|<invoke\b|"
-    r"\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>|<tools?>|<function_call>)"
+    r"\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>|<tools?>|<function_call>|<[|｜]DSML[|｜]|<start_function_call>|"
+    r"<[\w\-]{0,20}[:_]tool_calls?>|<TOOLCALL>|<function\s+name=|<tool_use>|(?:assistant)?commentary to=\w)"
+    r"|assistantcommentary to=\w"
 )
 _CALL_OBJECT = re.compile(r"\{\s*\"(?:name|function|type|tool_name|id)\"")
 _BETWEEN = re.compile(r"(?:[\s,;]|</?tool_call>|</?tools?>|</?function_call>)*")
@@ -101,7 +103,7 @@ def _ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
 
 def _is_written_call(body: str, tools: Sequence[ToolView]) -> bool:
     """Whether the text is nothing but `tool(…)`, as some models write a call."""
-    written = re.fullmatch(r"(?:print\()?([\w.]{1,64})\([^\n]{0,2000}\)", body.strip())
+    written = re.fullmatch(r"(?:print\(|\[)?([\w.]{1,64})\([^\n]{0,2000}\)\]?", body.strip())
     named = find_tool(written.group(1), tools) if written else None
     return named is not None and named.tool is not None
 

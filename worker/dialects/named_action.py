@@ -43,7 +43,7 @@ def named_action(page: Page, label: Label, read_input: InputReader) -> Outcome |
     written = page.text[begin:line_end]
     named = find_tool(written, page.tools)
     fenced = written.startswith(("```", "~~~")) and (named is None or named.tool is None)
-    if page.text[begin : begin + 1] == "{" or fenced:
+    if re.match(r"\{|\[\s*\{", written) or fenced:
         return blob(page, begin, label.start)
     if not written.strip(" *`") and following is not None and following.kind is Kind.INPUT:
         return Bad("The tool's name is missing.")
@@ -74,20 +74,21 @@ def _finishing(page: Page, label: Label) -> Outcome | None:
 def blob(page: Page, begin: int, start: int) -> Outcome | None:
     """An action written as one JSON object with its name and input (`{"action": …, "action_input": …}`)."""
     fence = fence_at(page.text, begin)
-    if fence is not None and not fence.body(page.text).lstrip().startswith("{"):
+    if fence is not None and not fence.body(page.text).lstrip().startswith(("{", "[")):
         return Bad("The Action line must hold the name of one tool.")
     body_at = fence.body_start if fence else begin
     try:
         read = read_value(page.text, body_at, AtEnd.CLOSE_OUTER)
     except Unreadable as error:
         return Bad(f"The action is not valid JSON: {error}.")
-    if not isinstance(read.value, dict):
-        return None
+    value = read.value[0] if isinstance(read.value, list) and len(read.value) == 1 else read.value
+    if not isinstance(value, dict):
+        return Bad("The action holds several calls. Write one.") if isinstance(value, list) else None
     end = max(read.end, fence.end if fence and fence.closed else 0)
-    name = next((read.value[key] for key in _NAME_KEYS if isinstance(read.value.get(key), str)), None)
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
     if name is None:
         return None
-    given = next((read.value[key] for key in _INPUT_KEYS if key in read.value), None)
+    given = next((value[key] for key in _INPUT_KEYS if key in value), None)
     if says_final(name, page.tools):
         return _final_value(given, start, end)
     named = find_tool(name, page.tools)

@@ -58,6 +58,8 @@ def read_call(name: object, arguments: Any, tools: Sequence[ToolView], call_id: 
     named = find_tool(name, tools)
     if named is None:
         return f'"{name[:80]}" is not the name of one tool.'
+    if re.search(r"[(（]\s*[^\s)）]", name):
+        return f'"{name[:80]}" holds arguments, which do not belong in a name.'
     args = _arguments(arguments, named.tool)
     if isinstance(args, Refused):
         return args.reason

@@ -13,9 +13,9 @@ from worker.dialects.labels import Kind, Label, Labels, find_labels
 
 STRONG = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION})
 AFTER_INPUT = STRONG | {Kind.WEAK_OBSERVATION, Kind.SPEAKER}
-_RESIDUE = re.compile(
-    r"(?:^|\n)[ \t*]*(?:ob(?:s(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?)?|thought|观察?)[ \t*]*$", re.I
-)
+_RESIDUE = re.compile(r"(?:^|\n)[ \t*]*(?:Ob(?:s(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?)?|Thought|观察?)[ \t*]*$")
+_OPENS_LIST = re.compile(r"[ \t*_]*\r?\n(?:[ \t]*\r?\n)?[ \t]*(?:[-*•] |\d{1,2}[.)] )")
+_RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
 _RESULT_CUE = re.compile(
     r"\b(?:results?|returned|returns|output|outcome|observ\w+|shows?|showed|got|now know|"
     r"(?:tool|search) (?:says|said|gave|found)|found that|according to|gives|gave|equals)\b"
@@ -102,11 +102,22 @@ def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
     for other in page.labels.after(label.end):
         if within(fences, other.start) or (other.style and other.style != label.style):
             continue
+        if other.kind is not Kind.SPEAKER and _is_heading(page, other) and not _is_heading(page, label):
+            continue
         if other.kind in STRONG and _introduced(page, label, other):
             break  # the answer announced a listing, so its label words are data to the end
         if _is_turn(page, label, other):
             return other.start, other
     return len(page.text), None
+
+
+def without_rule(text: str) -> str:
+    """The text without a rule at its end, as models draw one before an invented turn."""
+    return _RULE.sub("", text)
+
+
+def _is_heading(page: Page, label: Label) -> bool:
+    return "#" in page.text[label.start : label.end]
 
 
 def _before(page: Page, answer: Label, other: Label) -> str:
@@ -131,7 +142,7 @@ def _is_turn(page: Page, answer: Label, other: Label) -> bool:
     if not blank_before and "\n" in before and _PAIR_LINE.match(previous):
         return False
     if other.kind in (Kind.THOUGHT, Kind.OBSERVATION):
-        return True
+        return _OPENS_LIST.match(page.text, other.end) is None
     if other.kind is Kind.ACTION:
         return _acts(page, other)
     if other.kind is Kind.QUESTION:
@@ -142,6 +153,8 @@ def _is_turn(page: Page, answer: Label, other: Label) -> bool:
 
 
 def _acts(page: Page, action: Label) -> bool:
-    """Whether an action label after an answer is followed by a known tool's name."""
+    """Whether an action label after an answer is followed by a known tool's name, or by `Finish[`."""
     line = page.text[action.end : action.end + 200].strip().partition("\n")[0].casefold()
+    if re.match(r"[\W_]*(?:finish|final answer)\s*[\[(]", line):
+        return True
     return any(re.match(rf"[\W_]*{re.escape(tool.name.casefold())}\b", line) for tool in page.tools)

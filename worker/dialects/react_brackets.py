@@ -13,7 +13,7 @@ from worker.dialects.inputs import bracketed_input, plain_input
 from worker.dialects.labelled import Bad, Call, Grammar, Outcome, Said, read_labelled
 from worker.dialects.labels import Kind, Label
 from worker.dialects.named_action import named_action
-from worker.dialects.names import find_tool, says_final
+from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import Page
 from worker.dialects.plain import single_text
 from worker.dialects.schema_text import list_tools
@@ -100,6 +100,8 @@ def _action(page: Page, label: Label) -> Outcome | None:
 
 def _call(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
     name, width = opening.group("name"), len(opening.group("open"))
+    if says_none(name):
+        return None
     try:
         end = _closing(page, opening.end(), width, _takes_code(page, name))
     except TwoReadings:

@@ -18,6 +18,7 @@ _TAG = re.compile(
 )
 _MAX_TAGS = 300
 _HARMONY = re.compile(r"<\|channel\|>\s*(\w+)[^<>\n]{0,80}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
+_BARE_CHANNEL = re.compile(r"analysis(?=[A-Z\"'])")
 _HARMONY_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
 
 
@@ -36,6 +37,8 @@ def without_reasoning(text: str) -> tuple[str, bool]:
     """
     if "<|channel|>" in text and "<|message|>" in text:
         text = _final_channels(text)
+    if _BARE_CHANNEL.match(text) and "assistantfinal" in text:
+        return text.partition("assistantfinal")[2], True
     found = islice(_TAG.finditer(text), _MAX_TAGS)
     tags = [_Tag(match.start(), match.end(), _shuts(match)) for match in found]
     if not tags:

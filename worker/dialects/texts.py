@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 
 from worker.core.records import JsonObject, ToolView
-from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given, parameters_of
+from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given, parameters_of, says_nothing
 from worker.dialects.binding import properties
 from worker.dialects.calls import read_call
 from worker.dialects.fences import closed_fences, in_triple_quotes
 from worker.dialects.lenient import read_value
 from worker.dialects.strings import Unreadable
 
-_NOTHING = frozenset({"", "none", "null", "n/a", "{}", "()", "[]", "nil", "no input", "-", "无", "(none)", "(empty)"})
+_COMMENTED = re.compile(r"[^\n]{1,200}[^\n.!?:;,。]\n[ \t]*\n[ \t]*[A-Z][^\n]*[.!?]")
+_TAIL = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|PAUSE)[ \t]*$")
+_PLACEHOLDER = re.compile(r"[.…\s]+")
 _META = re.compile(
     r"\n\s*\n\s*(?:\(|\[|\*|i(?:'ll| will|'m| am)? |let me|let's|this (?:will|should)|now |once |wait|please wait|"
     r"note:|then )",
@@ -22,17 +24,21 @@ _META = re.compile(
 
 def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused:
     """The arguments that a text without label or brackets gives; `end` is where it ended in the reply."""
-    text = unquoted(_without_stray_fence(trim(written)), tool)
-    if text.lower() in _NOTHING:
+    text = unquoted(_without_stray_fence(_TAIL.sub("", trim(written))), tool)
+    if says_nothing(text) or text == "(empty)":
         return nothing_given(tool, end)
+    if _PLACEHOLDER.fullmatch(text):
+        return Refused("The input is only a placeholder.")
     if tool is not None and tool.text_parameter is None:
         return _object(text, tool, end)
     if tool is None:
         return Given(text, end)
     if tool.code_language is not None and (reason := _no_program(text, tool.code_language)):
         return Refused(reason)
-    if tool.code_language is None and _META.search(text):
-        return Refused("Text follows the input. Write the input alone and stop there.")
+    if tool.code_language is None and (_META.search(text) or _COMMENTED.fullmatch(text)):
+        return Refused("Text follows the input. Write the input alone and stop there, or give it as a JSON object.")
+    if text.startswith('"{') and isinstance(args := _encoded(text, tool), dict):
+        return Given(args, end)
     if _names_parameter(text, tool, r"\{\s*[\"'“]?", r"[\"'”]?\s*[:：]"):
         return _object(text, tool, end)
     if tool.code_language is None and _names_parameter(text, tool, "", r"\s*[=:：](?!=)"):
@@ -95,6 +101,15 @@ def _object(text: str, tool: ToolView, end: int) -> Given | Refused:
     if tool.text_parameter is not None and isinstance(args, dict) and not set(args) <= known:
         return Given(text, end)
     return args if isinstance(args, Refused) else Given(args, end)
+
+
+def _encoded(text: str, tool: ToolView) -> object:
+    """The object that is the whole text as a JSON string, encoded twice; None where it is none."""
+    try:
+        read = read_value(text)
+    except Unreadable:
+        return None
+    return as_arguments(read.value, tool) if read.end == len(text) else None
 
 
 def _keywords(text: str, tool: ToolView, end: int) -> Given | Refused:

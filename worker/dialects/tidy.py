@@ -12,6 +12,7 @@ from worker.dialects.quoting import inside_string
 from worker.dialects.reasoning import without_reasoning
 
 _EDGE = " \t\r\n\f\v\u00a0\u3000\u200b\u200e\u200f\u2060\ufeff"
+_COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
 _TOKEN = (
     r"(?:<[|｜][^<>|｜\n]{1,40}[|｜]>|</?s>|</?(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext|end_of_text)>|\[/?INST\]"
     r"|<\|?(?:im_end|eot_id|endoftext)\|?>)"
@@ -40,7 +41,7 @@ class Tidy:
 def tidy(text: str) -> Tidy:
     """The reply without what no reader should see. What stands inside values is not touched."""
     dropped: list[str] = []
-    text = _writable(text).strip(_EDGE)
+    text = _uncoloured(_writable(text).strip(_EDGE))
     text = text[leading.end() :].strip(_EDGE) if (leading := _LEADING.match(text)) and leading.end() else text
     text, reasoned = without_reasoning(text)
     if reasoned:
@@ -78,6 +79,11 @@ def _unfenced(text: str) -> str:
     """A reply that is fenced as a whole is read as what the fence holds, if that begins with a label."""
     body = unwrap_whole(text)
     return body if body is not text and find_labels(body[:80]) else text
+
+
+def _uncoloured(text: str) -> str:
+    """A reply that begins with a terminal's colour, without such colours."""
+    return _COLOUR.sub("", text).strip(_EDGE) if _COLOUR.match(text) else text
 
 
 def _writable(text: str) -> str:
