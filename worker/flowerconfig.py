@@ -17,6 +17,7 @@ persistent = False
 tasks_columns = "name,kwargs,state,result,received,runtime,worker,uuid"
 
 IDS = re.compile(r"""['"]?\b(batch|run|step|call|attempt|queue)\b['"]?\s*[=:]\s*['"]?([\w.\-]+)""")
+SHOWN = ("step", "call", "attempt", "queue", "run", "batch")
 OUTCOME = re.compile(r"""['"]?([a-z][a-z_ -]{0,40})['"]?""")
 ERROR_CLASS = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -25,7 +26,8 @@ def format_task(task: Any) -> Any:
     """Keeps ids, outcome words and error classes of `task` (a copy of what came with events) and drops all else."""
     ids = dict(IDS.findall(f"{task.args or ''} {task.kwargs or ''}"))
     task.args = ""
-    task.kwargs = " · ".join(f"{name} {value}" for name, value in ids.items())
+    # What tells the attempts of a run apart comes first: a narrow column cuts off the end.
+    task.kwargs = " · ".join(f"{name} {ids[name]}" for name in SHOWN if name in ids)
     outcome = OUTCOME.fullmatch(task.result or "")
     task.result = outcome.group(1) if outcome else ""
     error = ERROR_CLASS.match(task.exception or "")

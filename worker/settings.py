@@ -32,6 +32,8 @@ class Settings(BaseSettings):
     api_url: str = ""
     api_key: str = ""
     admin_key: str = ""
+    flower_url: str = ""
+    """Where Flower is, for the links that `run show` prints; of a stack in this directory it is known."""
 
     db_pool: int = Field(8, ge=1, le=200)
     """Connections that one process may hold to PostgreSQL."""

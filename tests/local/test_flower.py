@@ -72,8 +72,8 @@ def test_flower_shows_tools_and_ids_and_never_a_question(flower_port: int, redis
     rows = wait_until("both tasks ended", lambda: ended_tasks(flower_port, 2))
     assert {row["name"] for row in rows} == {"tools.calculator"}
     assert {(row["kwargs"], row["state"]) for row in rows} == {
-        ("run r1 · step 2 · call 1 · attempt 1", "SUCCESS"),
-        ("run r1 · step 2 · call 2 · attempt 1", "FAILURE"),
+        ("step 2 · call 1 · attempt 1 · run r1", "SUCCESS"),
+        ("step 2 · call 2 · attempt 1 · run r1", "FAILURE"),
     }
     pages = [json.dumps(rows), *(fetch(flower_port, f"/task/{row['uuid']}") for row in rows)]
     assert all("r1" in page for page in pages)

@@ -28,6 +28,14 @@ def api_url(config: Settings) -> str | None:
     return info.addresses["API"]
 
 
+def flower_url(config: Settings) -> str | None:
+    """Where Flower shows this stack's tasks, if that is known."""
+    if config.flower_url:
+        return config.flower_url.rstrip("/")
+    info = None if config.api_url else running_stack(config.data_dir)
+    return info.addresses.get("Flower") if info is not None else None
+
+
 def join_running_stack() -> StackInfo | None:
     """Takes over the addresses of the stack of this directory, where the environment does not say otherwise."""
     info = running_stack(settings().data_dir)

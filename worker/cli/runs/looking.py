@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from worker.cli.ask import follow
-from worker.cli.connection import connected, reading
+from worker.cli.connection import connected, flower_url, reading
 from worker.cli.errors import EXIT_FAILED
 from worker.cli.narrator import say, tell_result, written
 from worker.cli.output import json_option, note_practice, print_json, print_table
 from worker.core.records import JsonObject
+from worker.settings import settings
 
 ENDED = ("succeeded", "failed", "cancelled")
 SHOWN_CHARS = 60
@@ -53,13 +54,18 @@ def show_command(run_id: str, as_json: bool) -> None:
     """One run with its steps, calls and attempts."""
     with reading() as client:
         run = client.get(f"/api/runs/{run_id}")
+        kept = client.get(f"/api/runs/{run_id}/artifacts")["items"]
+        files = [item | {"href": client.url + item["href"]} for item in kept]
     if as_json:
-        print_json(run)
+        print_json(run | {"artifacts": files})
         return
     note_practice(run["simulated"])
     say("Question", run["question"], "bright_blue")
+    flower = flower_url(settings())
     for step in run["trace"]:
-        _tell_step(step)
+        _tell_step(step, flower)
+    for item in files:
+        say("File", f"{item['name']} ({item['media_type']}, {item['size']:,} bytes): {item['href']}", "green")
     for attempt in run["attempts_log"]:
         if attempt["outcome"] not in (None, "ok"):
             _tell_attempt(attempt)
@@ -69,14 +75,22 @@ def show_command(run_id: str, as_json: bool) -> None:
         say("State", _state(run), "yellow")
 
 
-def _tell_step(step: JsonObject) -> None:
-    click.secho(f"Step {step['step']}  task {step.get('task_id') or '–'}", dim=True)
+def _task(task_id: str | None, flower: str | None) -> str:
+    """Where Flower shows a task; its id where nobody knows Flower's address."""
+    if task_id is None:
+        return "–"
+    return f"{flower}/task/{task_id}" if flower else f"task {task_id}"
+
+
+def _tell_step(step: JsonObject, flower: str | None) -> None:
+    click.secho(f"Step {step['step']}  {_task(step.get('task_id'), flower)}", dim=True)
     if step.get("thought"):
         say("Thought", step["thought"], "cyan")
     if step["kind"] == "malformed" and step.get("reply"):
         say("Reply", step["reply"], "red")
     for call in step["calls"]:
         say("Action", f"{call['tool']} {written(call['args'])}", "magenta")
+        click.secho(f"{'':13}{_task(call.get('task_id'), flower)}", dim=True)
         if call.get("observation") is not None:
             say("Observation", call["observation"], "green" if call["outcome"] in (None, "ok") else "red")
         else:
