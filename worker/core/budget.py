@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 GUESSED_CALLS = 8
 """So many first calls' upper bounds a run is given while no run of its batch has ended."""
-FIRST_RUNS = 16
+FIRST_RUNS = 4
 """While no run has ended, none is given more of what is left than this part of it, unless an even share is more."""
 SLACK_CALLS = 2
 """Later, beside twice the mean: upper bounds are loose, and grow with the conversation."""
