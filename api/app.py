@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api import problems
 from api.context import Context
 from api.guard import Guard
-from api.routes import artifacts, batches, events, health, held, look, models, results, runs
+from api.routes import artifacts, batches, events, health, held, look, models, results, runs, usage
 from api.scores import Scores
 from api.upload import AT_ONCE
 from tools.registry import load_tools
@@ -48,7 +48,7 @@ def create_app(context: Context) -> FastAPI:
 
     app = FastAPI(title="stepmill", lifespan=running, redoc_url=None)
     app.state.context = context
-    for concern in (batches, results, runs, held, artifacts, events, look, models, health):
+    for concern in (batches, results, runs, held, artifacts, events, look, models, usage, health):
         app.include_router(concern.router)
     problems.install(app)
     app.add_middleware(Guard, admin_key=context.settings.admin_key)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from worker.core.bells import Bell
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.inspector import Inspector
 from worker.runtime import Runtime
 from worker.store import parking, sweeps, takeover
 from worker.store.control import Stopped, cancel_chunk, unfinished_cancels
@@ -34,6 +35,7 @@ class Sweeper:
         self._rt = rt
         self._pulse = Pulse(rt.settings.dead_after_ticks)
         self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
+        self._inspector = Inspector(rt.store)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
 
@@ -54,7 +56,7 @@ class Sweeper:
         """One look at everything. An outage ends it early and proves nothing about anybody."""
         steps: tuple[Callable[[], object], ...] = (
             self.void_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
-            self.ring_again,
+            self.ring_again, self.inspect,
         )  # fmt: skip
         try:
             for step in steps:
@@ -115,6 +117,10 @@ class Sweeper:
             log.info("%d doorbells were rung again", len(bells))
         self._rt.dispatcher.send(bells)
         return bells
+
+    def inspect(self) -> None:
+        """Looks whether what must always be true still is, a slice at a time."""
+        self._inspector.tick(lambda: self._rt.owner.id)
 
     def _abort(self, stopped: Stopped) -> int:
         self._rt.dispatcher.abort(stopped.aborted)

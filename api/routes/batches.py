@@ -168,6 +168,9 @@ def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(
         raise Conflict(f"The budget of ${found['budget_usd']:.2f} is not enough for another run.", hint)
     if budget_usd is not None and found["budget_usd"] is None:
         raise Conflict("The batch has no budget that could be raised.", "A batch is given one when it is submitted.")
+    if budget_usd is not None and budget_usd < found["budget_usd"]:
+        # What is allotted is already promised to runs in motion.
+        raise Conflict(f"A budget can only be raised, and this one is ${found['budget_usd']:.2f} already.")
     changed = resume_batch(here.store, batch_id, budget_usd)
     here.admitter.poke()
     return _details(here, batch_id) | {"changed": changed}

@@ -10,6 +10,7 @@ from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
 from worker.results import moment
+from worker.store.invariants import HOT, check
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
 
 router = APIRouter(prefix="/api", tags=["look"])
@@ -54,7 +55,7 @@ def tools(here: Here) -> JsonObject:
 @router.get("/workers")
 def workers(here: Here, all: bool = False) -> JsonObject:
     """The worker processes that are alive, or all that there were."""
-    names = ("name", "host", "pid", "queues", "pool", "slots", "tools", "state", "stuck")
+    names = ("name", "host", "pid", "queues", "pool", "slots", "tools", "state", "stuck", "violations")
     items = [
         {"worker_id": row.id}
         | {name: getattr(row, name) for name in names}
@@ -62,6 +63,18 @@ def workers(here: Here, all: bool = False) -> JsonObject:
         for row in list_workers(here.store, all)
     ]
     return {"items": items, "next": None}
+
+
+@router.get("/invariants")
+def invariants(here: Here) -> JsonObject:
+    """What must always be true of the hot set: what violates it now, and how much the live workers have counted."""
+    items = [
+        {"name": one.name, "says": one.says, "subject": one.subject, "seen": one.seen}
+        for one in check(here.store, invariants=HOT)
+    ]
+    counted = sum(int(row.violations) for row in list_workers(here.store))
+    checks = [{"name": one.name, "says": one.says} for one in HOT]
+    return {"items": items, "next": None, "counted": counted, "checks": checks}
 
 
 @router.get("/queues")

@@ -102,6 +102,8 @@ def test_a_batch_paused_for_its_budget_goes_on_with_a_larger_one_only(api: Api, 
     assert "--budget" in shown["waiting"][0]["reason"]
     refused = api.client.post(f"/api/batches/{batch_id}/resume")
     assert refused.status_code == 409 and "--budget" in refused.json()["error"]["hint"]
+    lower = api.client.post(f"/api/batches/{batch_id}/resume?budget_usd=0.5")
+    assert lower.status_code == 409 and "only be raised" in lower.json()["error"]["message"]
     resumed = api.client.post(f"/api/batches/{batch_id}/resume?budget_usd=5").json()
     assert (resumed["changed"], resumed["budget_usd"], resumed["paused_reason"]) == (True, 5.0, None)
     assert api.admitter.admit_now() == 1

@@ -85,6 +85,9 @@ BROKEN: dict[str, Callable[[World, Bell], Any]] = {
     "open_after_the_end": lambda world, bell: insert(endings).values(run_id=bell.run_id, batch_id="unknown"),
     "active_at_rest": lambda world, bell: delete(active),
     "counters_differ": _set(batches, failed=1),
+    "over_allotment": _set(active, allotment_usd=0.1),
+    "over_budget": _set(batches, budget_usd=1.0, cost_usd=0.9, reserved_usd=0.2),
+    "sums_differ": _set(batches, prompt_tokens=1),
     "left_behind": lambda world, bell: update(runs).values(state="queued"),
 }  # fmt: skip
 

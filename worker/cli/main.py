@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tools": ("tools:tools_group", "The tools that are registered; call one by hand."),
     "agents": ("agents:agents_group", "The agents that can be asked, and their prompts."),
     "models": ("models:models_group", "Model endpoints: list, pause, resume."),
+    "usage": ("usage:usage_command", "What each day took: calls, tokens, cost, waste."),
     "db": ("db:db_group", "Bring the database to this version, or check it."),
     "parse": ("parse:parse_command", "Parse a model's reply and print how it is read."),
     "simulate": ("simulate:simulate_command", "Serve the practice model, which needs no key."),

@@ -14,10 +14,16 @@ from sqlalchemy import Select, and_, case, exists, func, or_, select
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.states import ENDED, BatchState, CallState, Phase, RunState
-from worker.store.session import Store
+from worker.store.session import NOW, Store
 from worker.store.tables import active, attempts, batches, endings, runs, tool_calls
 
 Query = Select[*tuple[Any, ...]]
+
+
+ROUNDING_USD = 1e-6
+LATELY_S = 3600.0
+COUNTED = ("prompt_tokens", "completion_tokens", "wasted_tokens", "wasted_attempts", "unpriced", "attempts")
+"""Sums of whole numbers, which must be equal to the last call; added up, so that one look at the runs is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,38 @@ def _left_behind() -> Query:
     )
 
 
+def _over_allotment() -> Query:
+    used = active.c.cost_usd + active.c.reserved_usd
+    return select(active.c.run_id, used.label("used_usd"), active.c.allotment_usd).where(
+        used > active.c.allotment_usd + ROUNDING_USD
+    )
+
+
+def _over_budget() -> Query:
+    used = batches.c.cost_usd + batches.c.reserved_usd + batches.c.carried_usd
+    return select(batches.c.id, used.label("used_usd"), batches.c.budget_usd).where(
+        batches.c.sealed, used > batches.c.budget_usd + ROUNDING_USD
+    )
+
+
+def _sums_differ() -> Query:
+    """Also of batches that ended lately: a worker that was fenced out may report long after."""
+    lately = or_(_unfinished(), batches.c.finished_at > NOW - LATELY_S)
+    ended = runs.c.state.in_([state.value for state in ENDED])
+    batch, theirs = _counted(batches) + _total(endings), _total(runs, ended)
+    query = select(batches.c.id, batch.label("batch_and_unsettled"), theirs.label("runs"))
+    return query.where(batches.c.sealed, lately, batch != theirs)
+
+
+def _counted(table: Any) -> Any:
+    return sum((table.c[name] for name in COUNTED[1:]), table.c[COUNTED[0]])
+
+
+def _total(table: Any, *which: ColumnElement[bool]) -> Any:
+    summed = select(func.coalesce(func.sum(_counted(table)), 0)).where(table.c.batch_id == batches.c.id, *which)
+    return summed.correlate(batches).scalar_subquery()
+
+
 def _unfinished() -> ColumnElement[bool]:
     return batches.c.finished_at.is_(None)
 
@@ -160,6 +198,7 @@ HOT = (
     Invariant("call_without_result", "A finished call has its observation, a running one its token.",
               _done_without_observation),
     Invariant("worked_on_twice", "No two attempts at the same work are open at once.", _worked_on_twice),
+    Invariant("over_allotment", "No run uses more than it was allotted of its batch's budget.", _over_allotment),
     Invariant("open_after_the_end", "No attempt is open after its run has ended.", _open_after_the_end),
 )  # fmt: skip
 """Cheap: they read the hot set."""
@@ -167,6 +206,10 @@ HOT = (
 COLD = (
     Invariant("active_at_rest", "Each active run is in the hot set.", _active_at_rest),
     Invariant("counters_differ", "A batch's counters and unsettled ends add up to its ended runs.", _counters_differ),
+    Invariant(
+        "sums_differ", "A batch's sums and unsettled ends add up to its ended runs' sums.", _sums_differ
+    ),
+    Invariant("over_budget", "No batch uses more than its budget.", _over_budget),
     Invariant("left_behind", "No queued run lies behind its batch's watermark.", _left_behind),
 )
 """They read all runs of the batches that are not finished: for `doctor` and tests."""

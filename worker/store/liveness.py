@@ -51,6 +51,13 @@ def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
         return tx.execute(statement).rowcount == 1
 
 
+def count_violations(store: Store, worker_id: str, count: int) -> None:
+    """Adds what this worker's inspection found to its row, where everybody sees it."""
+    found = update(workers).where(workers.c.id == worker_id)
+    with store.write() as tx:
+        tx.execute(found.values(violations=workers.c.violations + count))
+
+
 def ended_among(store: Store, run_ids: Sequence[str]) -> set[str]:
     """Those of these runs that have ended: whoever still works for one may stop."""
     ended = [state.value for state in ENDED]
