@@ -15,7 +15,7 @@ from worker.store.session import Store
 
 log = logging.getLogger(__name__)
 
-PAUSE_S = 0.03
+PAUSE_S = 0.1
 """Between two admissions: a stream of endings is settled by the dozen; the first poke after a rest does not wait."""
 
 

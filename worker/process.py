@@ -212,6 +212,9 @@ def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None 
     def ready(**_: Any) -> None:
         log.info("%s is ready: %d %s for %s", label, concurrency, pool, ", ".join(queues))
 
+    for chatty in ("httpx2", "celery.worker.strategy"):
+        # A line for each request and each message received would cost as much as a claim.
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     process.start()
     signals.worker_ready.connect(ready, weak=False)
     signals.worker_shutting_down.connect(lambda **_: process.drain(), weak=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Connection, bindparam, case, func, insert, literal, or_, select, text, update
 
 from worker.core.bells import Bell
 from worker.core.fairness import DEFAULT_STEPS, split
@@ -89,17 +89,17 @@ def _free_slots(tx: Connection, capacity: Capacity, held: Sequence[AnyRow]) -> t
 def _hot_set(tx: Connection, capacity: Capacity) -> int:
     if capacity.hot_set:
         return capacity.hot_set
-    live = tx.execute(select(workers.c.slots, workers.c.queues).where(workers.c.state == "up"))
+    live = tx.execute(_LIVE)
     threads: int = sum(slots for slots, queues in live if think_queue(Klass.BATCH) in (queues or []))
     return max(64, SLOTS_PER_THREAD * threads)
 
 
+_LIVE = select(workers.c.slots, workers.c.queues).where(workers.c.state == "up")
+
+
 def _unpark(tx: Connection, slots: int) -> list[Bell]:
     """Runs whose reason to be parked has passed take slots ahead of new ones, and no more than there are."""
-    # A probe of a paused model first: the others wait for its outcome.
-    waiting = select(active.c.run_id).where(active.c.parked.in_(["probe", "ready"]))
-    chosen = waiting.order_by(active.c.parked, active.c.parked_at).limit(slots).with_for_update(skip_locked=True)
-    ids = list(tx.execute(chosen).scalars())
+    ids = list(tx.execute(_READY, {"slots": slots}).scalars())
     if not ids:
         return []
     # Its time limit stood still meanwhile; what waits for a moment of its own is rung for then.
@@ -109,6 +109,16 @@ def _unpark(tx: Connection, slots: int) -> list[Bell]:
     pending = (tool_calls.c.run_id.in_(ids), tool_calls.c.state == CallState.PENDING.value)
     tx.execute(update(tool_calls).where(*pending).values(sent_at=_now_or(tool_calls.c.due_at)))
     return bells_for(tx, ids)
+
+
+# A probe of a paused model first: the others wait for its outcome.
+_READY = (
+    select(active.c.run_id)
+    .where(or_(active.c.parked == "probe", active.c.parked == "ready"))
+    .order_by(active.c.parked, active.c.parked_at)
+    .limit(bindparam("slots"))
+    .with_for_update(skip_locked=True)
+)
 
 
 def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
@@ -122,7 +132,7 @@ def _pick(
 
     Moves virtual times, clocks and watermarks.
     """
-    everything = tx.execute(select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)).all()
+    everything = tx.execute(_OPEN).all()
     full = _at_parking_bound(tx, parked_bound)
     eligible = [row for row in everything if _may_admit(row) and row.id not in full]
     given = budgets.shares(tx, eligible, max(free, 0) + max(reserve_free, 0))
@@ -146,18 +156,23 @@ _BATCH_COLUMNS = (
 )  # fmt: skip
 
 
+_OPEN = select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)
+
+
 def _may_admit(row: AnyRow) -> bool:
     return row.sealed and row.paused_reason is None and row.watermark < row.total
 
 
 def _at_parking_bound(tx: Connection, bound: int) -> set[str]:
-    counted = (
-        select(active.c.batch_id)
-        .where(active.c.parked.is_not(None))
-        .group_by(active.c.batch_id, active.c.parked)
-        .having(func.count() >= bound)
-    )
-    return set(tx.execute(counted).scalars())
+    return set(tx.execute(_FULL, {"bound": bound}).scalars())
+
+
+_FULL = (
+    select(active.c.batch_id)
+    .where(active.c.parked.is_not(None))
+    .group_by(active.c.batch_id, active.c.parked)
+    .having(func.count() >= bindparam("bound"))
+)
 
 
 def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[list[AnyRow], dict[str, int]]:
