@@ -37,9 +37,6 @@ To finish:
 
 {{"type": "answer", "content": "the complete answer"}}
 
-Digest results into the answer instead of passing them on. If you called one tool with the same arguments three times
-running, give the best answer that you have.
-
 One example, with a tool that is made up for it:
 
 {{"type": "tool_call", "thought": "It is listed.", "tool_name": "example_lookup", "tool_args": {{"topic": "price"}}}}

@@ -30,7 +30,8 @@ Thought: what you need next and why
 Action: the name of one tool, exactly as listed
 Action Input: {{"parameter": "value"}}
 
-The input is one JSON object with the tool's parameters: double quotes, line breaks in strings as \\n.{code}
+The input is one JSON object with the tool's parameters, {{}} for none: double quotes, line breaks in strings as
+\\n.{code}
 Stop after the input. The next message then brings the result, beginning with `Observation:`.
 
 To finish:

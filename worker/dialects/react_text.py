@@ -30,7 +30,7 @@ Thought: what you need next and why
 Action: the name of one tool, exactly as listed
 Action Input: the input as plain text, without quotes around it
 
-A tool with several parameters takes them as one JSON object; a tool without parameters takes the word none.
+A tool with several parameters takes them as one JSON object; a tool without parameters takes the word none.{code}
 Stop after the input. The next message then brings the result, beginning with `Observation:`.
 
 To finish:
@@ -49,6 +49,8 @@ Action Input: hotel price
 Thought: Three nights cost 3 times 80 euros.
 Final Answer: Three nights cost 240 euros."""
 
+_CODE = "\nA program stands in a fenced block, so that its end is plain."
+
 
 class ReactText(TextDialect):
     """The classic form."""
@@ -57,7 +59,8 @@ class ReactText(TextDialect):
     final = "Final Answer:"
 
     def instructions(self, tools: Sequence[ToolView]) -> str:
-        return _INSTRUCTIONS.format(tools=list_tools(tools))
+        code = _CODE if any(tool.code_language for tool in tools) else ""
+        return _INSTRUCTIONS.format(tools=list_tools(tools), code=code)
 
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         return read_labelled(reply, tools, _GRAMMAR)

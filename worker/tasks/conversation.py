@@ -11,10 +11,23 @@ from worker.core.folding import fold
 from worker.core.loops import looping
 from worker.core.machine import FINAL_REASONS, last_step
 from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable
-from worker.core.records import Actions, Answer, Example, JsonObject, Message, Observed, Parsed, ToolRequest, Turn
+from worker.core.records import (
+    Actions,
+    Answer,
+    Example,
+    JsonObject,
+    Malformed,
+    Message,
+    Observed,
+    Parsed,
+    Reply,
+    ToolRequest,
+    Turn,
+)
 from worker.dialects import dialect
 from worker.dialects.binding import Unbound, bind
 from worker.dialects.prompt import messages
+from worker.dialects.prose import prose
 from worker.llm.client import ModelReply
 from worker.store.applies import StepRecord
 from worker.store.history import History
@@ -59,7 +72,7 @@ def read_reply(
     reply: ModelReply, body: JsonObject, tools: Sequence[Tool], past: History
 ) -> tuple[ThinkEvent, StepRecord]:
     """What the reply means, and what it leaves in the history."""
-    parsed = dialect(body["dialect"]).parse(reply.reply, tools)
+    parsed = _parsed(reply.reply, body, tools)
     event, kind, notice = _event(parsed, body, tools, past)
     record = StepRecord(
         kind=kind,
@@ -74,6 +87,15 @@ def read_reply(
         latency_s=reply.latency_s,
     )
     return event, record
+
+
+def _parsed(reply: Reply, body: JsonObject, tools: Sequence[Tool]) -> Parsed:
+    """As the dialect reads it; prose that it cannot read is the answer where the agent's settings say so."""
+    parsed = dialect(body["dialect"]).parse(reply, tools)
+    if not isinstance(parsed, Malformed) or not body.get("plain_answers"):
+        return parsed
+    text = prose(reply, tools)
+    return parsed if text is None else Answer(text, thought="", kept=text, dropped=parsed.dropped)
 
 
 def _event(
