@@ -148,7 +148,7 @@ class WorkerProcess:
     def _stop_runs(self, run_ids: set[str]) -> None:
         self.rt.in_flight.abort_runs(run_ids, StopReason.CANCEL)
         for request in list(celery_state.active_requests):
-            if self.info.pool == "prefork" and request.args and request.args[0] in run_ids:
+            if self.info.pool == "prefork" and request.args and request.args[0] in run_ids and request.first_stop():
                 threading.Thread(target=_stop_child, args=(request,), name="stop-child", daemon=True).start()
 
     def _drain(self) -> None:

@@ -54,6 +54,7 @@ def weather(storm: Storm, count: int, for_s: float) -> None:
     assert_nothing_left_in_redis(fleet)
 
 
+@pytest.mark.timeout(300)
 def test_a_short_storm_leaves_everything_whole(storm: Storm) -> None:
     weather(storm, count=60, for_s=10)
     assert storm.struck.total() >= 3

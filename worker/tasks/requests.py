@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from billiard.einfo import ExceptionWithTraceback
-from billiard.exceptions import WorkerLostError
+from billiard.exceptions import SoftTimeLimitExceeded, WorkerLostError
 from celery.worker.request import Request
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -46,12 +47,24 @@ REPORTS = _Reports()
 class WatchedRequest(Request):  # type: ignore[misc]  # celery has no types
     """A request whose child's death is told to the database by its parent."""
 
+    _stopping = False
+    _lock = threading.Lock()
+
+    def first_stop(self) -> bool:
+        """Whether its child is to be interrupted now: once only, or the next signal would strike what it cleans up."""
+        with self._lock:
+            first, self._stopping = not self._stopping, True
+        return first
+
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
         exc = exc_info.exception
         if isinstance(exc, ExceptionWithTraceback):
             exc = exc.exc
         if isinstance(exc, WorkerLostError | SystemExit):
             REPORTS.send(tuple(self.args), Outcome.LOST)
+        elif isinstance(exc, SoftTimeLimitExceeded):
+            # It was interrupted before or after the tool itself, where nothing could be made of it.
+            REPORTS.send(tuple(self.args), Outcome.TIMEOUT)
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
     def on_timeout(self, soft: bool, timeout: float) -> Any:
