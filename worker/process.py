@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 EXIT_MARGIN_S = 3.0
 """After the hand-back, what still runs has this long to notice before the process ends regardless."""
 
+CHATTY = ("celery.worker.strategy", "httpx2")
+"""Loggers with a line for each doorbell and each request: the line with which Celery ends a task says enough."""
+
 
 class WorkerProcess:
     """What goes on in a worker besides tasks. `info` is what others see of it."""
@@ -202,6 +205,8 @@ def _stop_child(request: Any) -> None:
 
 def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
     """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
+    for chatty in CHATTY:
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     rt = build_runtime(settings(), app)
     install(rt)
     label = name or f"{'+'.join(queues)}@{socket.gethostname()}"
