@@ -205,8 +205,6 @@ def _stop_child(request: Any) -> None:
 
 def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
     """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
-    for chatty in CHATTY:
-        logging.getLogger(chatty).setLevel(logging.WARNING)
     rt = build_runtime(settings(), app)
     install(rt)
     label = name or f"{'+'.join(queues)}@{socket.gethostname()}"
@@ -217,8 +215,7 @@ def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None 
     def ready(**_: Any) -> None:
         log.info("%s is ready: %d %s for %s", label, concurrency, pool, ", ".join(queues))
 
-    for chatty in ("httpx2", "celery.worker.strategy"):
-        # A line for each request and each message received would cost as much as a claim.
+    for chatty in CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     process.start()
     signals.worker_ready.connect(ready, weak=False)
