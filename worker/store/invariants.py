@@ -206,9 +206,7 @@ HOT = (
 COLD = (
     Invariant("active_at_rest", "Each active run is in the hot set.", _active_at_rest),
     Invariant("counters_differ", "A batch's counters and unsettled ends add up to its ended runs.", _counters_differ),
-    Invariant(
-        "sums_differ", "A batch's sums and unsettled ends add up to its ended runs' sums.", _sums_differ
-    ),
+    Invariant("sums_differ", "A batch's sums and unsettled ends add up to its ended runs' sums.", _sums_differ),
     Invariant("over_budget", "No batch uses more than its budget.", _over_budget),
     Invariant("left_behind", "No queued run lies behind its batch's watermark.", _left_behind),
 )
