@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,3 +154,23 @@ def _seconds(name: str, output: str) -> float:
     began = time.process_time()
     dialect(name).parse(Reply(output), list(TOOLS.values()))
     return time.process_time() - began
+
+
+def _wanted() -> list[dict[str, Any]]:
+    lines = Path(__file__).with_name("wanted.jsonl").read_text("utf-8").strip("\n").split("\n")
+    return [json.loads(line) for line in lines[::8]]
+
+
+def test_a_reply_cut_at_any_place_makes_no_parser_raise_and_runs_no_part_of_a_call() -> None:
+    for reply in (reply for reply in _wanted() if reply["dialect"] not in ("native", "react_text")):
+        for length in range(min(len(reply["output"]), 200)):
+            parsed = read(reply["dialect"], reply["output"][:length], "length")
+            if isinstance(parsed, Actions) and isinstance(reply.get("args"), dict) and parsed.calls[0].args:
+                assert got(parsed).args == reply["args"], f"{reply['output'][:length]!r} was run"
+
+
+@pytest.mark.parametrize(
+    "cut", ['{"type": "answer", "content": "a\\', '{"type": "tool_call", "tool_args": {"a": "\\u00']
+)
+def test_a_string_cut_in_an_escape_is_malformed(cut: str) -> None:
+    assert isinstance(read("json", cut), Malformed)

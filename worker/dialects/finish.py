@@ -75,7 +75,7 @@ def _called(page: Page, start: int, begin: int, end: int, turn: Label | None) ->
 
 def _unquoted(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:
     text = page.text[begin:end].rstrip("` \t\r\n")
-    quoted = text.lstrip()[:1] in "\"'“" or re.match(r"\s*\w+\s*=", text)
+    quoted = re.match(r"\s*[fFrRbB]{0,2}[\"'“]", text) or re.match(r"\s*\w+\s*=", text)
     if quoted or not text.endswith(")") or text.count("(") != text.count(")") - 1:
         return Bad("Write the answer as Finish[the answer].")
     return Said(text[:-1].strip(), start, end, turn) if text[:-1].strip() else Bad("The answer is empty.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.fences import within
 from worker.dialects.labels import Kind, Label
 from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
@@ -84,6 +85,7 @@ def said(page: Page, label: Label) -> Outcome:
     again = _labelled_again(page, label)
     if again is not None:
         return said(page, again)
+    text = text.rstrip().removesuffix("\n```") if text.count("```") == 1 else text
     text = trim_tokens(without_residue(text) if end == len(page.text) else without_rule(text))
     if not text:
         return Bad("The answer is empty.")
@@ -126,7 +128,10 @@ def _is_quiz(page: Page, turn: Label) -> bool:
 
 def _walk(page: Page, grammar: Grammar) -> Outcome:
     began = False
+    shown = _shown_only(page)
     for label in page.labels.found:
+        if label.start < shown and within(page.fences, label.start):
+            continue
         if label.kind is Kind.OBSERVATION or (began and label.kind in (Kind.QUESTION, Kind.SPEAKER)):
             invented = Bad("Observations come from the tools. Never write one yourself.")
             return _bare_before(page, label, grammar) or invented
@@ -144,6 +149,16 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
     if bare is not None:
         return _settled(page, bare, grammar)
     return Bad("The reply holds neither an action nor an answer.")
+
+
+def _shown_only(page: Page) -> int:
+    """Before which place fenced labels are an example: the first action or answer label outside the fenced blocks."""
+    outside = (
+        label.start
+        for label in page.labels.found
+        if label.kind in (Kind.ACTION, Kind.ANSWER) and not within(page.fences, label.start)
+    )
+    return next(outside, 0)
 
 
 def _weak_action(page: Page, label: Label, grammar: Grammar) -> Call | None:

@@ -56,8 +56,8 @@ _WORDS: dict[Kind, tuple[str, ...]] = {
     Kind.QUESTION: ("question", "new question", "next question", "问题", "新问题"),
     Kind.SPEAKER: ("user", "human", "用户", "system"),
     Kind.THOUGHT: ("thought", "thoughts", "reasoning", "思考", "想法", "思路", "思考过程", "思考過程"),
-    Kind.ACTION: ("action", "行动", "动作", "操作", "行動", "動作"),
     Kind.WEAK_ACTION: ("tool", "tool name", "action name", "function", "function name", "工具", "工具名称"),
+    Kind.ACTION: ("action", "行动", "动作", "操作", "行動", "動作"),
 }  # fmt: skip
 
 

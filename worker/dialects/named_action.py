@@ -25,6 +25,8 @@ _NAME_ENDS = STRONG | {Kind.WEAK_INPUT, Kind.WEAK_OBSERVATION, Kind.WEAK_ACTION}
 _JOINED = re.compile(r"\s*[`*\"'\[<]{0,4}([^\W\d][\w.\-]{0,63})[`*\"'\]>]{0,4}(?:[ \t]*[:：]?[ \t]*(?=[({])|(?=\[))")
 _NAME_KEYS = ("action", "tool", "tool_name", "name")
 _INPUT_KEYS = ("action_input", "tool_input", "tool_args", "arguments", "args", "parameters", "input")
+_THOUGHT_KEYS = frozenset({"thought", "thoughts", "reasoning"})
+_FINAL_KEYS = frozenset({"answer", "final_answer"})
 _ANSWER_KEYS = ("answer", "final_answer", "output", "input", "text", "content", "result", "response")
 
 
@@ -84,10 +86,12 @@ def blob(page: Page, begin: int, start: int) -> Outcome | None:
     value = read.value[0] if isinstance(read.value, list) and len(read.value) == 1 else read.value
     if not isinstance(value, dict):
         return Bad("The action holds several calls. Write one.") if isinstance(value, list) else None
+    value = {key.lower().replace(" ", "_"): inner for key, inner in value.items()}
     end = max(read.end, fence.end if fence and fence.closed else 0)
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
     if name is None:
-        return None
+        answers = [inner for key, inner in value.items() if key not in _THOUGHT_KEYS]
+        return _final_value(answers[0], start, end) if len(answers) == 1 and set(value) & _FINAL_KEYS else None
     given = next((value[key] for key in _INPUT_KEYS if key in value), None)
     if says_final(name, page.tools):
         return _final_value(given, start, end)

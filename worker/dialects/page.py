@@ -61,15 +61,14 @@ class Page:
         """What was thought before `before`: the values of its labels, or the prose where there is no label."""
         labels = [label for label in self.labels.found if label.start < before]
         thoughts = [
-            self.text[label.end : self.labels.next_start(label.end, STRONG)]
+            self.text[label.end : min(before, self.labels.next_start(label.end, STRONG))]
             for label in labels
             if label.kind is Kind.THOUGHT
         ]
         if not thoughts:
             first = min((label.start for label in labels if label.kind in STRONG), default=before)
             thoughts = [self.text[:first]]
-        clipped = [thought[: max(0, before)] for thought in thoughts]
-        return "\n".join(part for thought in clipped if (part := thought.strip(" \t\r\n*\u00a0\u3000\u200b")))
+        return "\n".join(part for thought in thoughts if (part := thought.strip(" \t\r\n*\u00a0\u3000\u200b")))
 
 
 def make_page(text: str, tools: Sequence[ToolView], finished: bool) -> Page:
@@ -98,7 +97,7 @@ def claims_result(between: str) -> bool:
 
 def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
     """Where the answer of `label` ends, and the label of an invented new turn that ends it."""
-    fences = closed_fences(page.text, label.end)
+    fences = closed_fences(page.text, label.start)
     for other in page.labels.after(label.end):
         if within(fences, other.start) or (other.style and other.style != label.style):
             continue

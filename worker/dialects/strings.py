@@ -39,7 +39,7 @@ def _string_body(text: str, at: int, closer: str, raw: bool, *, single: bool) ->
         piece, at, known = _escape(text, stop.start(), raw, single)
         parts.append(piece)
         unknown = unknown or not known
-        known_marks |= {text[stop.start() + 1]} if known and not raw else set()
+        known_marks |= {text[stop.start() + 1 : stop.start() + 2]} if known and not raw else set()
     raise Unreadable("a string is not closed", cut=True)
 
 

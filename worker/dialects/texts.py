@@ -14,7 +14,7 @@ from worker.dialects.strings import Unreadable
 
 _COMMENTED = re.compile(r"[^\n]{1,200}[^\n.!?:;,。]\n[ \t]*\n[ \t]*[A-Z][^\n]*[.!?]")
 _TAIL = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|PAUSE)[ \t]*$")
-_PLACEHOLDER = re.compile(r"[.…\s]+")
+_PLACEHOLDER = re.compile(r"[.…\s`'\"*_{}()<>\[\]\\|~-]+")
 _META = re.compile(
     r"\n\s*\n\s*(?:\(|\[|\*|i(?:'ll| will|'m| am)? |let me|let's|this (?:will|should)|now |once |wait|please wait|"
     r"note:|then )",
@@ -28,7 +28,7 @@ def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused
     if says_nothing(text) or text == "(empty)":
         return nothing_given(tool, end)
     if _PLACEHOLDER.fullmatch(text):
-        return Refused("The input is only a placeholder.")
+        return Refused("The input is only marks, or was cut off. Write it in full.")
     if tool is not None and tool.text_parameter is None:
         return _object(text, tool, end)
     if tool is None:
@@ -98,7 +98,7 @@ def _object(text: str, tool: ToolView, end: int) -> Given | Refused:
         return Refused("Text follows the JSON object. Write the input alone and stop there.")
     args: JsonObject | str | Refused = as_arguments(read.value, tool)
     known = set(properties(tool))
-    if tool.text_parameter is not None and isinstance(args, dict) and not set(args) <= known:
+    if isinstance(args, dict) and not set(args) <= known and tool.text_parameter not in (None, *args):
         return Given(text, end)
     return args if isinstance(args, Refused) else Given(args, end)
 
