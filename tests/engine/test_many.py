@@ -38,7 +38,8 @@ def test_a_thousand_questions_finish_while_redis_holds_the_hot_set_only(fleet: F
 def test_short_runs_submitted_later_and_a_single_question_do_not_wait_behind_a_backlog(fleet: Fleet) -> None:
     latency_s = 0.3
     fleet.practice.control(latency=str(latency_s))
-    fleet.start(["think", "tools.test", "tools.local"], slots=8, HOT_SET="32")
+    fleet.env["STEPMILL_HOT_SET"] = "32"  # every worker has an admitter
+    fleet.start(["think", "tools.test", "tools.local"], slots=8)
     fleet.start(["think.interactive", "tools.local"], slots=2)
     early = fleet.submit(long_ones(200, 20))
     fleet.wait("the hot set is full of long runs", lambda: _hot(fleet, early) == 32)
