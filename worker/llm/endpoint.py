@@ -74,9 +74,9 @@ class ModelRequest:
     def most_output_tokens(self) -> int:
         """What the endpoint may write at most, as the request that leaves says."""
         limits = [self.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens")]
-        given = [limit for limit in limits if isinstance(limit, int)]
+        # Under whichever name it goes out, and whichever of two names the endpoint obeys: the largest.
+        most = max(self.max_output_tokens or 0, *(limit if isinstance(limit, int) else 0 for limit in limits))
         choices = self.extra_body.get("n")
-        most = max(given) if given else self.max_output_tokens or 0
         return most * (choices if isinstance(choices, int) and choices > 1 else 1)
 
     @property
