@@ -73,9 +73,15 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads; on SQLite it takes no lock that a writer would wait for."""
+        """Statements that only read, each seeing what is committed at its moment.
+
+        On PostgreSQL without a transaction around them, which would cost two round trips; on SQLite in one that takes
+        no lock that a writer would wait for.
+        """
         with self.engine.connect() as connection:
-            if not self.postgres:
+            if self.postgres:
+                connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            else:
                 connection.info["reading"] = True
             try:
                 yield connection
