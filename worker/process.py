@@ -49,6 +49,7 @@ class WorkerProcess:
         self.info = info
         self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
         self._stopping = threading.Event()
+        self._seen_ended: set[str] = set()
         self.admitter = Admitter(rt.store, rt.dispatcher, capacity_of(rt.settings))
         rt.poke_admitter = self.admitter.poke
         self.sweeper = Sweeper(rt)
@@ -118,8 +119,10 @@ class WorkerProcess:
         """Aborts are told over Redis; whatever was not heard there is found here, a heartbeat later."""
         busy = set(self.rt.in_flight.tokens().values())
         busy |= {request.args[0] for request in list(celery_state.active_requests) if request.args}
-        if busy and (ended := ended_among(self.rt.store, sorted(busy))):
-            self._stop_runs(ended)
+        ended = ended_among(self.rt.store, sorted(busy)) if busy else set()
+        # Seen twice: what has just ended by itself must not be interrupted while it puts things in order.
+        self._stop_runs(ended & self._seen_ended)
+        self._seen_ended = ended
 
     def _rise_again(self) -> None:
         """Others took this process for dead (it was frozen, say). What it held is lost; it goes on under a new id."""

@@ -111,9 +111,19 @@ def open_store(url: str, pool_size: int = 8) -> Store:
         max_overflow=0,
         pool_timeout=60.0,
         pool_use_lifo=True,
-        connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill"},
+        connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
     )
     return Store(engine)
+
+
+# A network that swallows packets must not block a heartbeat for longer than it takes to be missed.
+_NOTICE_SILENCE = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 def _prepare_sqlite(engine: Engine) -> None:

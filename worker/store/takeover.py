@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from sqlalchemy import and_, or_, select
 
@@ -25,6 +25,7 @@ from worker.core.states import CallState, Outcome, Phase, WorkerState
 from worker.store.applies import Applied, Spent, apply_call, apply_think
 from worker.store.claims import Lease, hot_of
 from worker.store.session import NOW, AnyRow, Store
+from worker.store.submit import get_configuration
 from worker.store.tables import active, attempts, tool_calls, workers
 
 AT_ONCE = 500
@@ -108,7 +109,14 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
         return None
     hot = hot_of(row)
     spent = replace(spent, priced=hot.allotment_usd is not None or hot.cost_usd > 0)
-    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), Limits()), spent)
+    return apply_think(
+        store, held.lease, decide_think(hot, _think_event(held, reason), _limits(store, row.config_hash)), spent
+    )
+
+
+def _limits(store: Store, config_hash: str) -> Limits:
+    body = get_configuration(store, config_hash)
+    return Limits(**{field.name: body[field.name] for field in fields(Limits) if field.name in body})
 
 
 def _think_event(held: Held, reason: str) -> ThinkEvent:
