@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import text
 
@@ -20,39 +21,37 @@ FEW = 1_000
 def measure(bench: Bench) -> Iterator[Figure]:
     """Each situation in a database of its own."""
     many = 50_000 if bench.quick else 1_000_000
-    for name, url, batch_id, store in _situations(bench, many):
-        found = visits(store, batch_id)
-        bench.say(f"{name}: {found}")
-        yield from _figures(name, found)
-        if name.startswith("under"):
-            with old_snapshot(url):
-                for _ in range(10):
-                    churn(store, many // 100)
-                yield from _figures(
-                    f"{name}, an old snapshot held, {many // 10:,} runs ended since", visits(store, batch_id)
-                )
-        store.dispose()
+    with _backlog(bench, FEW) as (few, _, batch_id):
+        yield from _figures(f"{FEW:,} queued", visits(few, batch_id))
+    with _backlog(bench, many // 10, paused=many * 9 // 10) as (store, _, batch_id):
+        name = f"{many * 9 // 10:,} in a paused batch ahead of {many // 10:,}"
+        yield from _figures(name, visits(store, batch_id))
+    with _backlog(bench, many) as (store, url, batch_id):
+        yield from _figures(f"{many:,} queued", visits(store, batch_id))
+        with old_snapshot(url):
+            for _ in range(10):
+                churn(store, many // 100)
+            name = f"{many:,} queued, an old snapshot held while {many // 10:,} runs ended"
+            yield from _figures(name, visits(store, batch_id))
 
 
-def _situations(bench: Bench, many: int) -> Iterator[tuple[str, str, str, Store]]:
-    for name, paused, queued in (
-        (f"{FEW:,} queued", 0, FEW),
-        (f"{many:,} queued", 0, many),
-        (f"{many * 9 // 10:,} in a paused batch ahead of {many // 10:,}", many * 9 // 10, many // 10),
-        (f"under load, {many:,} queued", 0, many),
-    ):
-        url = bench.servers.database("postgres")
-        store = open_store(url)
-        began = time.perf_counter()
-        if paused:
-            pause_batch(store, fill(store, paused))
-        batch_id = fill(store, queued)
-        with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("VACUUM ANALYZE"))
-        bench.say(f"{name}: made in {time.perf_counter() - began:.1f} s")
-        yield name, url, batch_id, store
+@contextmanager
+def _backlog(bench: Bench, queued: int, paused: int = 0) -> Iterator[tuple[Store, str, str]]:
+    """A store, its URL, and the id of a batch of so many queued runs, behind a paused one."""
+    url = bench.servers.database("postgres")
+    store = open_store(url)
+    began = time.perf_counter()
+    if paused:
+        pause_batch(store, fill(store, paused))
+    batch_id = fill(store, queued)
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE"))
+    bench.say(f"{paused + queued:,} runs made in {time.perf_counter() - began:.1f} s")
+    yield store, url, batch_id
+    store.dispose()
 
 
 def _figures(name: str, found: dict[str, Visited]) -> Iterator[Figure]:
     for work, visited in found.items():
-        yield Figure(f"rows and pages visited: {name}", work, visited.rows, "rows", goal=f"{visited.pages:,} pages")
+        besides = f"{visited.pages:,} pages, {visited.ms:.1f} ms"
+        yield Figure(f"rows and pages visited: {name}", work, visited.rows, "rows", goal=besides)

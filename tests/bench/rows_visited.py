@@ -21,6 +21,7 @@ class Visited:
 
     rows: int = 0
     pages: int = 0
+    ms: float = 0.0
 
 
 @contextmanager
@@ -31,13 +32,18 @@ def explained(store: Store) -> Iterator[Visited]:
     def explain(conn: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
         if not statement.lstrip().startswith(EXPLAINED) or not isinstance(parameters, dict):
             return
-        # Run and undone inside a savepoint, so that the statement itself finds things as they were.
+        # Run and undone, so that the statement itself finds things as they were.
+        begin, undo = "SAVEPOINT explained", "ROLLBACK TO SAVEPOINT explained"
+        if conn.connection.driver_connection.autocommit:
+            begin, undo = "BEGIN", "ROLLBACK"
         with conn.connection.cursor() as raw:
-            raw.execute("SAVEPOINT explained")
+            raw.execute(begin)
             raw.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", parameters)
             (found,) = raw.fetchone()
-            raw.execute("ROLLBACK TO SAVEPOINT explained")
-        plan = (orjson.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+            raw.execute(undo)
+        told = (orjson.loads(found) if isinstance(found, str) else found)[0]
+        plan = told["Plan"]
+        visited.ms += told["Execution Time"]
         visited.rows += _rows(plan)
         visited.pages += plan.get("Shared Hit Blocks", 0) + plan.get("Shared Read Blocks", 0)
 
