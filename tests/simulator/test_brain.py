@@ -8,6 +8,7 @@ from tests.simulator.conversations import FORMS, converse, opening, told
 from worker.simulator.brain import think
 from worker.simulator.reading import read
 from worker.simulator.records import Act, Call, Say
+from worker.store.retrying import NO_RESULT, UNKNOWN
 
 
 def made_up(call: Call) -> str:
@@ -154,3 +155,13 @@ def test_calls_in_turn_give_runs_of_any_length() -> None:
     answer, steps = converse(question, made_up, steps=25)
     assert len(steps) == 20
     assert answer.splitlines() == [f"{n} + 1 = 1234" for n in range(20)]
+
+
+@pytest.mark.parametrize("said", [NO_RESULT, UNKNOWN])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_a_cancel_left_without_result_is_asked_for_again(form: str, said: str) -> None:
+    question, left = "What is the time in Beijing compared with New York?", [said]
+    answer, steps = converse(question, lambda call: left.pop() if left else made_up(call), form)
+    undisturbed, _ = converse(question, made_up, form)
+    assert answer == undisturbed
+    assert steps[1] == steps[0][:1], "only what gave no result is asked for again"

@@ -19,6 +19,9 @@ _BREAK = re.compile(
 
 _THERE = re.compile(r"\b(?:there|allí|allá|dort|là-bas|lì|там)\b|那里|那边|そこ", re.IGNORECASE)
 
+_STOPPED = re.compile(r"\bthe run was stopped (?:before it ended|while it was carried out)\.")
+"""What a conversation that goes on after a cancel says of the calls that were open."""
+
 
 def think(conversation: Conversation) -> Intent:
     """The next act, or the answer. The same conversation always gives the same intent."""
@@ -95,11 +98,23 @@ def _replay(plan: Plan, conversation: Conversation) -> Intent:
     intent = _advance(plan, None)
     while isinstance(intent, Act):
         count = len(intent.calls)
-        if len(left) < count:
-            upto = count if conversation.form == "native" else len(left) + 1
-            return Act(intent.thought, intent.calls[len(left) : upto])
-        intent, left = _advance(plan, tuple(left[:count])), left[count:]
+        at_once = count if conversation.form == "native" else 1
+        got, left = _results(left, count, at_once)
+        if len(got) < count:
+            return Act(intent.thought, tuple(intent.calls[n] for n in range(count) if n not in got)[:at_once])
+        intent = _advance(plan, tuple(got[n] for n in range(count)))
     return intent
+
+
+def _results(left: list[Observation], count: int, at_once: int) -> tuple[dict[int, Observation], list[Observation]]:
+    """What each of `count` calls gave back, and what was observed after; a call without result was asked again."""
+    got: dict[int, Observation] = {}
+    while left and len(got) < count:
+        asked = [number for number in range(count) if number not in got][:at_once]
+        given = zip(asked, left, strict=False)
+        got.update({number: seen for number, seen in given if not _STOPPED.search(seen.text)})
+        left = left[len(asked) :]
+    return got, left
 
 
 def _best_so_far(question: Question, observations: tuple[Observation, ...]) -> Say:

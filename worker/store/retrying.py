@@ -22,8 +22,8 @@ CANCELLED = "cancelled"
 BEGIN_ANEW = (ErrorCode.MAX_STEPS, ErrorCode.TOOL_LOOP, ErrorCode.MALFORMED_REPLIES, ErrorCode.CONTEXT_OVERFLOW)
 """Ends that lie in the conversation itself: going on with it would end the same way."""
 
-_NO_RESULT = "This call gave no result: the run was stopped before it ended. Ask for it again if it is still needed."
-_UNKNOWN = "It is not known whether this call took effect: the run was stopped while it was carried out."
+NO_RESULT = "This call gave no result: the run was stopped before it ended. Ask for it again if it is still needed."
+UNKNOWN = "It is not known whether this call took effect: the run was stopped while it was carried out."
 
 
 class StillStopping(Exception):
@@ -129,7 +129,7 @@ def _finish_calls(tx: Connection, ids: Any) -> None:
     """Makes the last step whole: a call without result tells so, and is not carried out again by itself."""
     unfinished = (tool_calls.c.run_id.in_(ids), tool_calls.c.state != CallState.DONE.value)
     number = select(runs.c.event + 1).where(runs.c.id == tool_calls.c.run_id).scalar_subquery()
-    said = case((tool_calls.c.started_at.is_not(None), literal(_UNKNOWN)), else_=literal(_NO_RESULT))
+    said = case((tool_calls.c.started_at.is_not(None), literal(UNKNOWN)), else_=literal(NO_RESULT))
     tx.execute(
         update(tool_calls)
         .where(*unfinished)
