@@ -117,3 +117,11 @@ def test_a_detached_command_that_fails_tells_its_last_words(tmp_path: Path) -> N
     argv = [sys.executable, "-c", "raise SystemExit('the moon is in the wrong phase')"]
     with pytest.raises(ServiceFailed, match="the moon is in the wrong phase"):
         start_detached(argv, tmp_path)
+
+
+def test_a_detached_command_that_was_refused_passes_its_sentence_and_hint_on_as_they_are(tmp_path: Path) -> None:
+    printed = "print('Error: Port 1 is in use.'); print('Hint: Choose another.'); raise SystemExit(2)"
+    with pytest.raises(StackError, match=r"^Port 1 is in use\.$") as refused:
+        start_detached([sys.executable, "-c", printed], tmp_path)
+    assert refused.value.hint == "Choose another."
+    assert not isinstance(refused.value, ServiceFailed), "that is wrong use, not a service that failed"

@@ -7,10 +7,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.local.errors import ServiceFailed
+from worker.local.errors import ServiceFailed, StackError
 from worker.local.state import StackInfo, running_stack
 
 POLL_S = 0.1
+WRONG_USE = 2
+"""The exit code of a command that was refused: nothing was started."""
 _LEFT_RUNNING: list[subprocess.Popen[bytes]] = []
 """Kept, since Python complains about a process object that is dropped while its process runs."""
 
@@ -18,7 +20,8 @@ _LEFT_RUNNING: list[subprocess.Popen[bytes]] = []
 def start_detached(argv: Sequence[str], data_dir: Path, timeout_s: float = 180.0) -> StackInfo:
     """Runs `argv`, which must start a stack in `data_dir` in the foreground; returns once that is ready.
 
-    Raises ServiceFailed with the command's last words when it ends before, or is not ready in time and was stopped.
+    Raises with the command's last words when it ends before: StackError where it was refused, else ServiceFailed, which
+    also tells that it was not ready in time and was stopped.
     """
     log = data_dir / "logs" / "detached.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -35,9 +38,14 @@ def start_detached(argv: Sequence[str], data_dir: Path, timeout_s: float = 180.0
             process.wait()
             raise ServiceFailed(f"the stack was not ready after {timeout_s:g} s", f"see {log.parent}")
         time.sleep(POLL_S)
-    raise ServiceFailed(last_words(log) or f"the stack ended with code {process.returncode}", f"see {log.parent}")
+    raise _ended(process.returncode, log)
 
 
-def last_words(log: Path) -> str:
+def _ended(code: int, log: Path) -> StackError:
+    """The error and the hint that the command printed, else its last two lines."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return " ".join(lines[-2:])
+    hints = [line.removeprefix("Hint: ") for line in lines[-1:] if line.startswith("Hint: ")]
+    said = lines[-1 - len(hints) :][:1] if hints else lines[-2:]
+    message = " ".join(said).removeprefix("Error: ") or f"the stack ended with code {code}"
+    kind = StackError if code == WRONG_USE else ServiceFailed
+    return kind(message, hints[0] if hints else f"see {log.parent}")
