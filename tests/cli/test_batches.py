@@ -108,6 +108,13 @@ def test_wrong_input_is_one_clear_sentence(
     assert "Traceback" not in ran.err
 
 
+def test_a_json_array_is_refused_and_not_taken_for_one_question(stepmill: Run, tmp_path: Path) -> None:
+    (tmp_path / "many.json").write_text('[{"question": "a"}, {"question": "b"}]')
+    ran = stepmill("batch", "submit", "many.json")
+    assert ran.code == 2
+    assert "JSON array; write one object on each line" in ran.err
+
+
 def test_a_missing_file_and_a_directory_are_named(stepmill: Run, tmp_path: Path) -> None:
     assert "There is no file nowhere.jsonl" in stepmill("batch", "submit", "nowhere.jsonl").err
     assert "is a directory" in stepmill("batch", "submit", str(tmp_path)).err
@@ -171,6 +178,8 @@ def test_results_go_to_a_file_in_the_format_of_its_suffix(stepmill: Run, tmp_pat
     assert stepmill("batch", "results", batch_id, "--output", "out.csv").code == 0
     assert (tmp_path / "out.csv").read_text().startswith("custom_id,")
     assert not list(tmp_path.glob("*.partial"))
+    assert "Written: out.xlsx (JSONL)" in stepmill("batch", "results", batch_id, "--output", "out.xlsx").err
+    assert "There is no directory nowhere." in stepmill("batch", "results", batch_id, "--output", "nowhere/o.csv").err
 
 
 def test_results_of_an_unknown_batch_leave_no_file(stepmill: Run, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from sqlalchemy.exc import OperationalError
 from tests.cli.conftest import Run, clean_environment
 from worker.cli.errors import refusal
 from worker.cli.main import COMMANDS, cli
+from worker.cli.output import note_practice
 from worker.core.errors import UserError
 from worker.local.errors import PortInUse, ServiceFailed
+from worker.settings import settings
 
 SLOW = ("sqlalchemy", "celery", "kombu", "openai", "pydantic", "httpx2", "redis", "fastapi", "rich", "alembic")
 
@@ -110,3 +112,14 @@ def test_an_interrupt_ends_with_130(stepmill: Run, monkeypatch: pytest.MonkeyPat
     ran = stepmill("db", "check")
     assert ran.code == 130
     assert "Traceback" not in ran.err
+
+
+def test_the_practice_note_says_when_a_model_was_named_too_late(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note_practice(True)
+    assert "STEPMILL_MODEL names a model of yours" in capsys.readouterr().err
+    monkeypatch.setenv("STEPMILL_MODEL", "my-model")
+    settings.cache_clear()
+    note_practice(True)
+    assert "this began before STEPMILL_MODEL was set; after `stepmill down`" in capsys.readouterr().err

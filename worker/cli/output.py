@@ -13,7 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from worker.settings import settings
+
 PRACTICE_NOTE = "practice mode: the practice model answers, not a real one; STEPMILL_MODEL names a model of yours"
+LATE_MODEL_NOTE = (
+    "practice mode: the practice model answers, since this began before STEPMILL_MODEL was set; "
+    "after `stepmill down` a new stack takes it"
+)
 WIDE, DRAWN_WIDTH = 10_000, 150
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -51,7 +57,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, dra
 def note_practice(simulated: bool) -> None:
     """Says on standard error that answers are not a real model's."""
     if simulated:
-        click.secho(PRACTICE_NOTE, fg="yellow", err=True)
+        click.secho(PRACTICE_NOTE if settings().practice else LATE_MODEL_NOTE, fg="yellow", err=True)
 
 
 def tokens(usage: dict[str, int] | None) -> int:

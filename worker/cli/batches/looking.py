@@ -99,11 +99,13 @@ def results_command(
             _copy(chunks, sys.stdout.buffer)
         else:
             _write(chunks, output)
-            click.echo(f"Written: {output}", err=True)
+            click.echo(f"Written: {output} ({form.upper()})", err=True)
 
 
 def _write(chunks: Iterator[bytes], output: Path) -> None:
     """Under another name until it is whole, so that nobody takes half a file for all of it."""
+    if not output.parent.is_dir():
+        raise UserError(f"There is no directory {output.parent}.", "Make it first, or name another file.")
     partial = output.with_name(output.name + ".partial")
     try:
         with partial.open("wb") as file:

@@ -25,7 +25,7 @@ CONTENT_TYPES = {
     "plain": "text/plain",
     "auto": "application/octet-stream",
 }
-SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "plain"}
+SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "plain"}
 format_option = click.option(
     "--format", "form", type=click.Choice(sorted(CONTENT_TYPES)), help="By default the file's suffix tells."
 )
