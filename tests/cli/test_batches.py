@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran, Run
+from tests.services.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("api_url")
 
@@ -192,6 +193,13 @@ def test_results_of_an_unknown_batch_leave_no_file(stepmill: Run, tmp_path: Path
 def test_retry_of_cancelled_runs_says_how_many_begin_anew(stepmill: Run, tmp_path: Path) -> None:
     batch_id = submitted(stepmill, jsonl(tmp_path / "t.jsonl", "retry me"))
     assert stepmill("batch", "retry", batch_id).out.startswith("0 runs begin anew.")
+
+
+def test_retry_where_all_was_cancelled_names_the_option_that_takes_those(stepmill: Run, tmp_path: Path) -> None:
+    batch_id = submitted(stepmill, jsonl(tmp_path / "k.jsonl", "cancel me", "and me"))
+    stepmill("batch", "cancel", batch_id)
+    wait_until("both are cancelled", lambda: "2 cancelled" in stepmill("batch", "retry", batch_id).out)
+    assert "`--code cancelled` takes the 2 that were cancelled." in stepmill("batch", "retry", batch_id).err
 
 
 def test_the_list_has_the_newest_batch_first(stepmill: Run, tmp_path: Path) -> None:

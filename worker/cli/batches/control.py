@@ -59,6 +59,9 @@ def retry_command(batch_id: str, codes: tuple[str, ...], as_json: bool) -> None:
     with connected() as client:
         batch = client.post(f"/api/batches/{batch_id}/retry", codes=wanted)
     _tell(batch, as_json, f"{batch['retried']:,} runs begin anew. ")
+    cancelled = batch["counts"]["cancelled"]
+    if not batch["retried"] and cancelled and not codes and not as_json:
+        click.echo(f"`--code cancelled` takes the {cancelled:,} that were cancelled.", err=True)
 
 
 def _tell(batch: JsonObject, as_json: bool, before: str) -> None:
