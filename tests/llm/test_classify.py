@@ -183,3 +183,8 @@ def test_given_keys_and_whatever_looks_like_one_are_taken_out() -> None:
     body = said("key abcd-efgh-1234 refused; Bearer eyJhbGciOi.abc; sk-proj-12345678; gsk-abcdef123")
     message = from_status(401, body, {}, secrets=["abcd-efgh-1234"]).message
     assert "key [key] refused; [key]; [key]; [key]" in message
+
+
+def test_the_providers_full_stop_does_not_stand_before_what_to_do() -> None:
+    error = from_status(401, said("Incorrect API key provided."), {})
+    assert error.message == "the model endpoint answered 401: Incorrect API key provided; check the API key"

@@ -90,7 +90,8 @@ def from_status(
 ) -> CallEnded:
     """The error of a response that is no success. `body` is parsed JSON or text, `headers` case-insensitive."""
     error = read_error(body, secrets)
-    said = f"the model endpoint answered {status}: {error.message}" if error.message else f"answered {status}"
+    message = error.message.removesuffix(".")
+    said = f"the model endpoint answered {status}: {message}" if message else f"answered {status}"
     for_content = _by_content(status, error, said)
     if for_content is not None:
         return for_content
