@@ -24,7 +24,7 @@ def shown(**fields: str | None) -> SimpleNamespace:
     ],
 )
 def test_a_row_names_run_step_call_and_attempt(kwargs: str) -> None:
-    assert shown(kwargs=kwargs).kwargs == "run r1 · step 2 · call 3 · attempt 4"
+    assert shown(kwargs=kwargs).kwargs == "step 2 · call 3 · attempt 4 · run r1"
 
 
 def test_a_question_that_came_along_is_dropped() -> None:
