@@ -18,6 +18,7 @@ from worker.core.errors import (
     Stopped,
     StopReason,
     TransientError,
+    Unreachable,
     UserError,
 )
 from worker.core.machine import decide_think
@@ -46,6 +47,9 @@ from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.insisting import insist
 
 log = logging.getLogger(__name__)
+
+TRIES_AT_AN_ABSENT_ENDPOINT = 2
+"""Failed connections of one step, before its endpoint is taken for out of order."""
 
 MARGIN_S = 20.0
 """A lease outlasts the model call's own limit by this much."""
@@ -174,10 +178,10 @@ def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: Call
         case Stopped():
             return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
         case OperatorError():
-            pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ended.message, for_s=None)
-            rt.gate.forget()
-            park = parked_for(endpoint.endpoint_id)
-            return Thought(GivenBack(Outcome.DEFERRED, reason=ended.message, park=park), spent)
+            return _out_of_order(rt, endpoint, ended, spent)
+        case Unreachable() if work.hot.failures >= TRIES_AT_AN_ABSENT_ENDPOINT:
+            # An endpoint that is away for an hour must not fail a night's runs: a probe finds out when it is back.
+            return _out_of_order(rt, endpoint, ended, spent)
         case TransientError():
             return Thought(_transient(rt, work, endpoint, ended), spent)
         case ContextOverflow():
@@ -185,6 +189,14 @@ def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: Call
         case RunError():
             return Thought(Rejected(ended.code, ended.message), spent)
     return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
+
+
+def _out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, spent: Spent) -> Thought:
+    """The fleet leaves the endpoint alone until somebody acts or a probe succeeds; its runs wait and none fails."""
+    pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ended.message, for_s=None)
+    rt.gate.forget()
+    park = parked_for(endpoint.endpoint_id)
+    return Thought(GivenBack(Outcome.DEFERRED, reason=ended.message, park=park), spent)
 
 
 def _transient(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError) -> ThinkEvent:
