@@ -192,7 +192,7 @@ def test_results_of_an_unknown_batch_leave_no_file(stepmill: Run, tmp_path: Path
 
 def test_retry_of_cancelled_runs_says_how_many_begin_anew(stepmill: Run, tmp_path: Path) -> None:
     batch_id = submitted(stepmill, jsonl(tmp_path / "t.jsonl", "retry me"))
-    assert stepmill("batch", "retry", batch_id).out.startswith("0 runs begin anew.")
+    assert stepmill("batch", "retry", batch_id).out.startswith("0 runs are queued again.")
 
 
 def test_retry_where_all_was_cancelled_names_the_option_that_takes_those(stepmill: Run, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_cancelled_run_can_be_followed_to_its_end_and_retried(stepmill: Run, r
     followed = stepmill("run", "follow", run_id)
     assert followed.code == 1
     assert "cancelled" in followed.out
-    assert "begins anew" in stepmill("run", "retry", run_id).out
+    assert "is queued again" in stepmill("run", "retry", run_id).out
 
 
 def test_a_run_that_has_not_ended_cannot_be_retried(stepmill: Run, run_id: str) -> None:

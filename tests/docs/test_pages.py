@@ -62,7 +62,7 @@ SAID = (
     "42",
     "event: end",
     '"queue"',
-    "runs begin anew",
+    "runs are queued again",
     "Order A-17 is shipped on Tuesday (asked by hand).",
     "Order A-17 is shipped on Tuesday (asked by run_",
 )

@@ -58,7 +58,7 @@ def retry_command(batch_id: str, codes: tuple[str, ...], as_json: bool) -> None:
     wanted = ",".join(part.strip() for code in codes for part in code.split(",") if part.strip())
     with connected() as client:
         batch = client.post(f"/api/batches/{batch_id}/retry", codes=wanted)
-    _tell(batch, as_json, f"{batch['retried']:,} runs begin anew. ")
+    _tell(batch, as_json, f"{batch['retried']:,} runs are queued again. ")
     cancelled = batch["counts"]["cancelled"]
     if not batch["retried"] and cancelled and not codes and not as_json:
         click.echo(f"`--code cancelled` takes the {cancelled:,} that were cancelled.", err=True)

@@ -7,7 +7,7 @@ import click
 from worker.cli.connection import connected
 from worker.cli.output import json_option, print_json
 
-DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": "begins anew"}
+DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": "is queued again"}
 
 
 @click.command("cancel")
