@@ -52,12 +52,15 @@ def rows_visited(store: Store, work: Callable[[], object]) -> int:
         if not isinstance(parameters, dict):
             return  # an executemany, by primary key
         explaining = True
-        # Planned and run inside a savepoint that is undone, so that the statement itself finds things as they were.
+        # Planned, run and undone, so that the statement itself finds things as they were. Reads have no transaction.
+        begin, undo = "SAVEPOINT explained", "ROLLBACK TO SAVEPOINT explained"
+        if conn.connection.driver_connection.autocommit:
+            begin, undo = "BEGIN", "ROLLBACK"
         raw = conn.connection.cursor()
-        raw.execute("SAVEPOINT explained")
+        raw.execute(begin)
         raw.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         plan = raw.fetchone()[0]
-        raw.execute("ROLLBACK TO SAVEPOINT explained")
+        raw.execute(undo)
         raw.close()
         visited += _rows((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"])
         explaining = False
