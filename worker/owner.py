@@ -14,6 +14,7 @@ class Owner:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._registered = False
         self._id: str | None = None
 
     @classmethod
@@ -39,11 +40,14 @@ class Owner:
         return self._id != before
 
     def become(self, owner_id: str) -> None:
-        """In the process that registers: takes the id and leaves it where its children look."""
-        if self._path is None:
+        """In the process that registers: takes the id and leaves it where its children look.
+
+        A file that the environment named belongs to another worker, of which this one may be a descendant.
+        """
+        if not self._registered or self._path is None:
             handle, name = tempfile.mkstemp(prefix="stepmill-owner-")
             os.close(handle)
-            self._path = Path(name)
+            self._path, self._registered = Path(name), True
             os.environ[_VARIABLE] = name
         fresh = self._path.with_suffix(".new")
         fresh.write_text(owner_id)
@@ -56,6 +60,6 @@ class Owner:
             self._path.touch()
 
     def forget(self) -> None:
-        """Removes the file at the end of the process."""
-        if self._path is not None:
+        """Removes the file at the end of the process that registered."""
+        if self._registered and self._path is not None:
             self._path.unlink(missing_ok=True)

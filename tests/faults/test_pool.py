@@ -17,6 +17,7 @@ pytestmark = pytest.mark.timeout(300)
 
 def test_a_pool_child_that_is_killed_is_reported_long_before_its_worker_could_be_missed(fleet: Fleet) -> None:
     fleet.env |= {"STEPMILL_BEAT_S": "5", "STEPMILL_TICK_S": "5"}  # a lost worker would be missed after 40 s
+    fleet.env["STEPMILL_OWNER_FILE"] = str(fleet.directory / "of-another-worker")  # as if that one had started these
     fleet.start(THINK)
     tools = fleet.start(["tools.slow", "tools.test"], pool="prefork", slots=2)
     batch = fleet.submit(["Use doze(seconds=300) then look_up(name='a').", "Use compute(seconds=300)."])
