@@ -77,6 +77,15 @@ def test_the_command_serves_with_its_options() -> None:
         assert settings["limits"]["rpm"] == 100
 
 
+@pytest.fixture
+def heeded_ctrl_c() -> Iterator[None]:
+    """Programs that are started meanwhile heed it. In a shell's background job they inherit that it is ignored."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
+
+
+@pytest.mark.usefixtures("heeded_ctrl_c")
 def test_ctrl_c_ends_the_command_quietly_with_130() -> None:
     with command() as (process, _):
         process.send_signal(signal.SIGINT)
