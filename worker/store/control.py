@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, delete, insert, select, true, update
+from sqlalchemy.sql import ColumnElement
 
 from worker.core.bells import Bell
 from worker.core.moves import End
@@ -152,29 +153,26 @@ def resume_batch(store: Store, batch_id: str, budget_usd: float | None = None) -
 
 def pause_run(store: Store, run_id: str) -> bool:
     """After it no step of the run starts. False: it has ended, or is paused already."""
-    with store.write() as tx:
-        hot = tx.execute(
-            update(active).where(active.c.run_id == run_id, active.c.paused.is_(False)).values(paused=True)
-        )
-        cold = tx.execute(
-            update(runs)
-            .where(runs.c.id == run_id, runs.c.paused.is_(False))
-            .where(runs.c.state.in_([RunState.QUEUED.value, RunState.ACTIVE.value]))
-            .values(paused=True)
-        )
-        return bool(hot.rowcount or cold.rowcount)
+    moving = runs.c.state.in_([RunState.QUEUED.value, RunState.ACTIVE.value])
+    return _flag(store, run_id, True, moving)
 
 
 def resume_run(store: Store, run_id: str) -> bool:
     """Lifts the pause of one run; it takes a slot when there is one. False: it was not paused."""
-    with store.write() as tx:
-        tx.execute(
-            update(active)
-            .where(active.c.run_id == run_id, active.c.paused.is_(True))
-            .values(paused=False, due_at=func.coalesce(active.c.due_at, NOW))
-        )
-        cold = tx.execute(update(runs).where(runs.c.id == run_id, runs.c.paused.is_(True)).values(paused=False))
-        return cold.rowcount == 1
+    return _flag(store, run_id, False, true())
+
+
+def _flag(store: Store, run_id: str, paused: bool, which: ColumnElement[bool]) -> bool:
+    """Sets the flag on the hot row and on the cold one; False: it stood so already."""
+    cold = update(runs).where(runs.c.id == run_id, runs.c.paused.is_(not paused), which).values(paused=paused)
+    while True:
+        with store.write() as tx:
+            hot = tx.execute(update(active).where(active.c.run_id == run_id).values(paused=paused)).rowcount
+            state = tx.execute(cold.returning(runs.c.state)).scalar()
+            # It may have been admitted, with its former flag, while this waited for its cold row: then once more.
+            if hot or state != RunState.ACTIVE:
+                return state is not None
+            tx.rollback()
 
 
 def bells_for(tx: Connection, run_ids: Sequence[str]) -> list[Bell]:
