@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from psycopg.pq import TransactionStatus
 from sqlalchemy import event
 
 from worker.store.session import Store
@@ -34,7 +35,7 @@ def explained(store: Store) -> Iterator[Visited]:
             return
         # Run and undone, so that the statement itself finds things as they were.
         begin, undo = "SAVEPOINT explained", "ROLLBACK TO SAVEPOINT explained"
-        if conn.connection.driver_connection.autocommit:
+        if conn.connection.driver_connection.info.transaction_status == TransactionStatus.IDLE:
             begin, undo = "BEGIN", "ROLLBACK"
         with conn.connection.cursor() as raw:
             raw.execute(begin)

@@ -9,7 +9,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from redis import Redis
-from sqlalchemy import Connection
 
 import worker.gate
 from tests.services.counting import Counted
@@ -88,21 +87,13 @@ class Walk:
         return count
 
 
-class Sent(Counted):
-    """Without the transactions of connections in autocommit mode, for which nothing is sent."""
-
-    def _ended(self, conn: Connection) -> None:
-        if not getattr(conn.connection.driver_connection, "autocommit", False):
-            super()._ended(conn)
-
-
 def costs(walk: Walk, redis: Redis) -> dict[str, list[Cost]]:
     """Carries a warm run through and counts; nobody else may use that Redis meanwhile."""
     walk.run()
     found: dict[str, list[Cost]] = {name: [] for name in PIECES}
 
     def counted(name: str, work: Callable[[], Bell | None]) -> Bell | None:
-        with Sent(walk.rt.store.engine, redis) as count:
+        with Counted(walk.rt.store.engine, redis) as count:
             following = work()
         commands = {command: calls for command, calls in count.redis.items() if calls}
         found[name].append(Cost(len(count.statements), count.transactions, count.round_trips, commands))

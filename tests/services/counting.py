@@ -36,8 +36,6 @@ class Counted:
 
     def __enter__(self) -> Counted:
         event.listen(self.engine, "before_cursor_execute", self._statement)
-        event.listen(self.engine, "commit", self._ended)
-        event.listen(self.engine, "rollback", self._ended)
         self._before = self._commands()
         return self
 
@@ -45,16 +43,13 @@ class Counted:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         event.remove(self.engine, "before_cursor_execute", self._statement)
-        event.remove(self.engine, "commit", self._ended)
-        event.remove(self.engine, "rollback", self._ended)
         self.redis += self._commands() - self._before
 
     def _statement(self, _conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if not statement.startswith("BEGIN"):  # on SQLite ours, on PostgreSQL the driver's: both are in `transactions`
+        if statement.startswith("BEGIN"):
+            self.transactions += 1
+        else:
             self.statements.append(" ".join(statement.split()))
-
-    def _ended(self, _conn: Any) -> None:
-        self.transactions += 1
 
     def _commands(self) -> Counter[str]:
         if self._client is None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
 from worker.core.bells import Bell
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallEvent, Hot, Limits, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, Limits, NewCall
 from worker.core.records import Usage
 from worker.store.admission import Admission, Capacity, admit
 from worker.store.applies import Applied, Spent, StepRecord, apply_call, apply_think
-from worker.store.claims import CallWork, Lease, ThinkWork, claim_call, claim_think, hot_of
+from worker.store.claims import CallWork, Lease, Seen, ThinkWork, claim_call, claim_think, hot_of
 from worker.store.liveness import WorkerInfo, register
 from worker.store.session import CLOCK, AnyRow, Store, new_token, open_store
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
@@ -32,9 +33,38 @@ def stepped_clock() -> Iterator[None]:
     CLOCK.moment = None
 
 
+class HoldableStore(Store):
+    """Sends single statements inside a transaction, so that tests can hold or lose their commit like any other."""
+
+    def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
+        with self.write() as tx:
+            return tx.execute(statement, values).one_or_none()
+
+
+WAYS = {
+    "sqlite": ("sqlite_url", False),
+    "postgres": ("postgres_url", True),
+    "postgres-one-by-one": ("postgres_url", False),
+}
+
+
+def holdable(url: str, at_once: bool = True) -> HoldableStore:
+    opened = open_store(url, pool_size=8)
+    return HoldableStore(opened.engine, opened._writer, at_once and opened.at_once)
+
+
 @pytest.fixture
 def store(database_url: str) -> Iterator[Store]:
-    opened = open_store(database_url, pool_size=8)
+    opened = holdable(database_url)
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture(params=WAYS)
+def store_each_way(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """On SQLite, and on PostgreSQL both ways: each usual write as one statement, and statement by statement."""
+    url, at_once = WAYS[request.param]
+    opened = holdable(request.getfixturevalue(url), at_once)
     yield opened
     opened.dispose()
 
@@ -46,6 +76,7 @@ class World:
     store: Store
     worker_id: str
     capacity: Capacity = field(default_factory=lambda: Capacity(hot_set=1_000))
+    _seen: dict[str, tuple[Seen, CallView]] = field(default_factory=dict)
 
     def submit(self, count: int = 1, owner: str = LOCAL_OWNER, **batch: object) -> tuple[str, list[str]]:
         config = put_configuration(self.store, {"agent": "assistant"})
@@ -92,7 +123,8 @@ class World:
     def observe(self, lease: Lease, event: CallEvent | None = None) -> Applied | None:
         """A tool call ends."""
         what = event or CallEnded("2")
-        return apply_call(self.store, lease, lambda hot, view: decide_call(hot, view, what), Spent("ok"))
+        seen = self._seen.get(lease.token)
+        return apply_call(self.store, lease, lambda hot, view: decide_call(hot, view, what), Spent("ok"), seen)
 
     def hot_view(self, bell: Bell) -> Hot:
         return hot_of(self.hot(bell.run_id))
@@ -126,13 +158,24 @@ class World:
         return register(self.store, WorkerInfo(name, ["think", "tools.local"], "threads", 8))
 
     def call(self, bell: Bell, worker_id: str | None = None) -> CallWork:
-        work = claim_call(self.store, self.lease(bell, worker_id))
+        work = self.claim(self.lease(bell, worker_id))
         assert work is not None, f"the tool call {bell.task_id} could not be claimed"
+        return work
+
+    def claim(self, lease: Lease) -> CallWork | None:
+        """Claims a tool call, and remembers what its claim saw, for `observe`."""
+        work = claim_call(self.store, lease)
+        if work is not None and work.seen is not None:
+            self._seen[lease.token] = work.seen, work.view
         return work
 
 
 @pytest.fixture
 def world(store: Store) -> World:
+    return world_on(store)
+
+
+def world_on(store: Store) -> World:
     info = WorkerInfo("tests", ["think", "think.interactive", "tools.local"], "threads", 8)
     return World(store, register(store, info))
 
@@ -140,6 +183,6 @@ def world(store: Store) -> World:
 @pytest.fixture
 def postgres_world(postgres_url: str) -> Iterator[World]:
     """For what only PostgreSQL can show."""
-    store = open_store(postgres_url, pool_size=8)
+    store = holdable(postgres_url, at_once=True)
     yield World(store, register(store, WorkerInfo("tests", ["think", "tools.local"], "threads", 8)))
     store.dispose()

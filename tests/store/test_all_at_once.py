@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from tests.services.waiting import wait_until
-from tests.store.conftest import RECORD, SPENT, World
+from tests.store.conftest import RECORD, SPENT, World, world_on
 from tests.store.racing import InThread
 from worker.core.bells import Bell
 from worker.core.machine import decide_call, decide_think
@@ -31,9 +31,16 @@ from worker.store.control import (
 )
 from worker.store.invariants import check
 from worker.store.money import note_waste
+from worker.store.session import Store
 from worker.store.sweeps import end_overdue, park_paused, rung_again, unanswered
 from worker.store.tables import active, batches, runs, tool_calls
 from worker.store.takeover import abandoned, bells_of, release
+
+
+@pytest.fixture
+def world(store_each_way: Store) -> World:
+    return world_on(store_each_way)
+
 
 WORKERS = 3
 SLOTS = Capacity(hot_set=12, reserve=2)
@@ -59,9 +66,11 @@ class Everything:
             return
         lease = self.world.lease(bell)
         if bell.call:
-            if claim_call(self.store, lease) is None or (start_call(self.store, lease) and rng.random() < 0.05):
+            call = claim_call(self.store, lease)
+            if call is None or (start_call(self.store, lease) and rng.random() < 0.05):
                 return
-            applied = apply_call(self.store, lease, lambda h, v: decide_call(h, v, CallEnded("2")), Spent("ok"))
+            seen = (call.seen, call.view) if call.seen else None
+            applied = apply_call(self.store, lease, lambda h, v: decide_call(h, v, CallEnded("2")), Spent("ok"), seen)
         else:
             work = claim_think(self.store, lease)
             if work is None or rng.random() < 0.05:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
-from tests.store.conftest import World
+from tests.store.conftest import World, world_on
 from tests.store.racing import Held, running_into
 from worker.core.bells import Bell
 from worker.core.machine import decide_think
@@ -15,11 +16,17 @@ from worker.core.states import Outcome
 from worker.store.applies import Spent, apply_think
 from worker.store.claims import claim_call, claim_think
 from worker.store.control import cancel_batch, cancel_run, pause_batch, pause_run
-from worker.store.session import CLOCK
+from worker.store.session import CLOCK, Store
 from worker.store.sweeps import Unanswered, claimed_up_to, lost, rung_again, unanswered
 from worker.store.tables import active, attempts
 from worker.store.takeover import Held as Seized
 from worker.store.takeover import release
+
+
+@pytest.fixture
+def world(store_each_way: Store) -> World:
+    return world_on(store_each_way)
+
 
 PATIENCE_S = 5.0
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from tests.store.conftest import RECORD, SPENT, World
+from tests.store.conftest import RECORD, SPENT, World, world_on
 from tests.store.racing import answer_lost
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, Answered, Limits, NewCall
@@ -16,8 +16,14 @@ from worker.store.admission import admit
 from worker.store.applies import Spent, apply_think, landed
 from worker.store.claims import claim_call, claim_think, reclaimed, start_call, started
 from worker.store.money import note_waste
+from worker.store.session import Store
 from worker.store.tables import active, endings, steps, tool_calls
 from worker.store.takeover import Held, release
+
+
+@pytest.fixture
+def world(store_each_way: Store) -> World:
+    return world_on(store_each_way)
 
 
 def test_a_claim_is_not_made_twice_and_is_found_again(world: World) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from psycopg.pq import TransactionStatus
 from sqlalchemy import event, text
 
 from tests.store.conftest import World
@@ -18,7 +19,7 @@ from worker.store.sweeps import unanswered
 
 FEW, MANY = 1_000, 100_000
 ADMITTED = 40
-BOUNDS = {"admission": 10 * ADMITTED, "claim": 2 * ADMITTED, "unanswered": 6 * ADMITTED}
+BOUNDS = {"admission": 10 * ADMITTED, "claim": 3 * ADMITTED, "unanswered": 6 * ADMITTED}
 """Rows that may be looked at, from the size of the hot set alone."""
 
 _FILL = """
@@ -47,14 +48,14 @@ def rows_visited(store: Store, work: Callable[[], object]) -> int:
 
     def explain(conn: Any, cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
         nonlocal visited, explaining
-        if explaining or not statement.lstrip().startswith(("SELECT", "UPDATE", "INSERT", "DELETE")):
+        if explaining or not statement.lstrip().startswith(("SELECT", "UPDATE", "INSERT", "DELETE", "WITH")):
             return
         if not isinstance(parameters, dict):
             return  # an executemany, by primary key
         explaining = True
         # Planned, run and undone, so that the statement itself finds things as they were. Reads have no transaction.
         begin, undo = "SAVEPOINT explained", "ROLLBACK TO SAVEPOINT explained"
-        if conn.connection.driver_connection.autocommit:
+        if conn.connection.driver_connection.info.transaction_status == TransactionStatus.IDLE:
             begin, undo = "BEGIN", "ROLLBACK"
         raw = conn.connection.cursor()
         raw.execute(begin)

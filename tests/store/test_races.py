@@ -5,16 +5,30 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from tests.store.conftest import World
+from tests.store.conftest import World, world_on
 from tests.store.racing import COMMIT, Held, running_into
 from worker.core.states import WorkerState
 from worker.store.admission import Capacity, admit
 from worker.store.claims import claim_call, claim_think, start_call
-from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, pause_run, resume_batch
+from worker.store.control import (
+    cancel_batch,
+    cancel_chunk,
+    cancel_run,
+    pause_batch,
+    pause_run,
+    resume_batch,
+    resume_run,
+)
 from worker.store.liveness import set_state
+from worker.store.session import Store
 from worker.store.sweeps import end_overdue
 from worker.store.tables import active, attempts, endings, runs, steps
 from worker.store.takeover import abandoned, release
+
+
+@pytest.fixture
+def world(store_each_way: Store) -> World:
+    return world_on(store_each_way)
 
 
 @pytest.mark.parametrize("before", [COMMIT, "UPDATE tool_calls"])
@@ -148,6 +162,19 @@ def _cancelled_and_gone(world: World, run_id: str) -> None:
     assert world.run(run_id).state == "cancelled"
     with world.store.read() as tx:
         assert tx.execute(select(active).where(active.c.run_id == run_id)).all() == []
+
+
+@pytest.mark.parametrize("pause", [True, False])
+def test_a_run_that_is_admitted_while_it_is_paused_or_resumed_obeys_all_the_same(world: World, pause: bool) -> None:
+    _, (run_id,) = world.submit()
+    if not pause:
+        assert pause_run(world.store, run_id)
+    admitting = Held(world.store, lambda: admit(world.store, world.capacity))
+    change = pause_run if pause else resume_run
+    changing = running_into(world.store, admitting, lambda: change(world.store, run_id))
+    assert len(admitting.let_go().bells) == 1
+    assert changing.result()
+    assert (world.hot(run_id).paused, world.run(run_id).paused) == (pause, pause)
 
 
 def test_two_sweepers_that_release_the_same_lease_at_once_do_it_once(world: World) -> None:

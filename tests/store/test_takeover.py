@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.store.conftest import SPENT, World
+from tests.store.conftest import SPENT, World, world_on
 from worker.core.bells import Bell
 from worker.core.machine import decide_think, unknown_outcome
 from worker.core.moves import Answered, Limits
@@ -14,10 +14,15 @@ from worker.store.applies import Applied, Spent, apply_think
 from worker.store.claims import claim_call, claim_think, hot_of, start_call
 from worker.store.liveness import Pulse, beat, beats, set_state, void
 from worker.store.money import note_waste
-from worker.store.session import CLOCK
+from worker.store.session import CLOCK, Store
 from worker.store.takeover import abandoned, attempt_lease, bells_of, held_by, release
 
 DEAD_AFTER = 5
+
+
+@pytest.fixture
+def world(store_each_way: Store) -> World:
+    return world_on(store_each_way)
 
 
 def take_over(world: World, idempotent: dict[str, bool] | None = None) -> list[Bell]:

@@ -6,7 +6,7 @@ All filter on the lease's token, so that an apply whose commit's answer was lost
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -15,11 +15,11 @@ from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
 from worker.core.records import JsonObject, Usage
 from worker.core.states import QUEUE_QUARANTINE, CallState, Outcome, Phase, think_queue
-from worker.store import writes
-from worker.store.claims import Lease, hot_of
-from worker.store.endings import end_run, stop_attempts
+from worker.store import at_once, writes
+from worker.store.claims import Lease, Seen, hot_of
+from worker.store.endings import end_run, ended, stop_attempts
 from worker.store.session import NOW, AnyRow, Store
-from worker.store.tables import attempts
+from worker.store.tables import active, attempts, steps, tool_calls
 from worker.store.writes import news
 
 
@@ -68,7 +68,7 @@ class Applied:
 
 def sums_of(spent: Spent) -> dict[str, Any]:
     """What an attempt adds to the sums of its run."""
-    usage = spent.usage or Usage()
+    usage = spent.usage or _NOTHING
     tokens = usage.prompt_tokens + usage.completion_tokens
     cost = spent.cost_usd or 0.0
     return {
@@ -86,11 +86,15 @@ def sums_of(spent: Spent) -> dict[str, Any]:
     }
 
 
+def _needs_bounds(spent: Spent) -> bool:
+    return spent.wasted or (spent.billed and spent.usage is None)
+
+
 def _with_bounds(tx: Connection, lease: Lease, spent: Spent) -> Spent:
     """Adds what the attempt's own row tells of waste and of unknown usage; the usual attempt needs no look at it."""
-    unknown = spent.billed and spent.usage is None
-    if not (spent.wasted or unknown):
+    if not _needs_bounds(spent):
         return spent
+    unknown = spent.billed and spent.usage is None
     row = tx.execute(_FACTS, {"mine": lease.token}).one_or_none()
     if row is None:
         return spent
@@ -106,32 +110,63 @@ def apply_think(
     store: Store, lease: Lease, decision: Move | End, spent: Spent, record: StepRecord | None = None
 ) -> Applied | None:
     """Ends a model call's attempt and moves its run on, or ends the run."""
+    if store.at_once and not _needs_bounds(spent):
+        return _think_at_once(store, lease, decision, spent, record)
     with store.write() as tx:
         spent = _with_bounds(tx, lease, spent)
         if isinstance(decision, End):
             row = tx.execute(writes.LEAVE_UNDER_LEASE, {"run": lease.run_id, "mine": lease.token}).one_or_none()
         else:
-            row = _move(tx, decision, lease.run_id, lease.token, spent, guarded=True)
+            values = {**_moved(decision, spent), "run": lease.run_id, "mine": lease.token}
+            row = tx.execute(writes.move_under_lease(*_shape(decision, spent)), values).one_or_none()
         if row is None:
             tx.rollback()
             return None
-        event = row.event + 1 if isinstance(decision, End) else row.event
         if record is not None:
-            _write_step(tx, lease, record, spent, event)
-        _close_attempt(tx, lease, spent, event)
+            whose = news(steps, {"run_id": lease.run_id, "event": row.event})
+            tx.execute(writes.STEP, _recorded(lease, record, spent) | whose)
+        _close_attempt(tx, lease, spent, row.event)
         if isinstance(decision, End):
-            end_run(tx, row, decision, sums_of(spent), event, lease.step if record else lease.step - 1)
+            end_run(tx, row, decision, sums_of(spent), row.event, _steps(lease, record))
             return Applied(ended=True)
-        return Applied(_follow(tx, row, decision, lease.step))
+        _write_calls(tx, row, decision, lease.step)
+        return Applied(_bells(row, decision, lease.step))
+
+
+def _think_at_once(
+    store: Store, lease: Lease, decision: Move | End, spent: Spent, record: StepRecord | None
+) -> Applied | None:
+    values = {"run": lease.run_id, "mine": lease.token, "at": lease.step, **_closed(spent)}
+    if record is not None:
+        values |= _recorded(lease, record, spent)
+    if isinstance(decision, End):
+        values |= ended(decision, _steps(lease, record)) | writes.added(sums_of(spent))
+        row = store.once(at_once.end(record is not None), values)
+        return None if row is None else Applied(ended=True)
+    values |= _moved(decision, spent)
+    if decision.calls:
+        values["calls"] = [_new_call(n, call) for n, call in enumerate(decision.calls, 1)]
+    row = store.once(at_once.move(*_shape(decision, spent), record is not None, bool(decision.calls)), values)
+    return None if row is None else Applied(_bells(row, decision, lease.step))
 
 
 def apply_call(
-    store: Store, lease: Lease, decide: Callable[[Hot, CallView], CallChange], spent: Spent
+    store: Store,
+    lease: Lease,
+    decide: Callable[[Hot, CallView], CallChange],
+    spent: Spent,
+    seen: tuple[Seen, CallView] | None = None,
 ) -> Applied | None:
     """Ends a tool call's attempt. `decide(hot, view) -> CallChange` is asked under the lock of the hot row.
 
-    The hot row is locked first, so that of two finishers of a step's last two calls the second sees the first.
+    The hot row is locked first, so that of two finishers of a step's last two calls the second sees the first. With
+    what its claim has `seen` it is asked before, and what it says is written if nothing has moved since.
     """
+    if seen is not None and store.at_once and not _needs_bounds(spent):
+        change = decide(seen[0].hot, seen[1])
+        applied = _observe_at_once(store, lease, change, spent, seen[0]) if _is_usual(change) else None
+        if applied is not None:
+            return applied
     with store.write() as tx:
         key = {"run": lease.run_id, "at": lease.step}
         hot = tx.execute(writes.LOCK_ACTING, key).one_or_none()
@@ -143,6 +178,21 @@ def apply_call(
             return None
         change = decide(hot_of(hot), view_of(call))
         return settle_call(tx, hot, call, change, _with_bounds(tx, lease, spent), lease)
+
+
+def _is_usual(change: CallChange) -> bool:
+    return change.changes["state"] == CallState.DONE and not isinstance(change.run, End)
+
+
+def _observe_at_once(store: Store, lease: Lease, change: CallChange, spent: Spent, seen: Seen) -> Applied | None:
+    move = change.run if isinstance(change.run, Move) else Move({"pending": seen.hot.pending - 1})
+    values = {"run": lease.run_id, "mine": lease.token, "at": lease.step, "nth": lease.call, "seen": seen.event}
+    values |= {**_moved(move, spent), **news(tool_calls, change.changes), **_closed(spent)}
+    changed, sums = _shape(move, spent)
+    row = store.once(at_once.observe(changed, tuple(sorted(change.changes)), sums), values)
+    if row is None:
+        return None
+    return Applied(_bells(row, move, lease.step)) if change.run is not None else Applied()
 
 
 def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, spent: Spent, lease: Lease) -> Applied:
@@ -157,11 +207,9 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
         stop_attempts(tx, [hot.run_id])
         return Applied(ended=True)
     move = change.run or Move({"pending": hot.pending - 1 if done else hot.pending})
-    row = _move(tx, move, hot.run_id, hot.applied_token, spent, guarded=False)
-    if row is None:
-        raise RuntimeError(f"The hot row of {hot.run_id} vanished under its lock.")
+    row = tx.execute(writes.move(*_shape(move, spent)), {**_moved(move, spent), "run": hot.run_id}).one()
     if change.run is not None:
-        return Applied(_follow(tx, row, move, hot.step))
+        return Applied(_bells(row, move, hot.step))
     if done:
         return Applied()
     queue = QUEUE_QUARANTINE if change.changes.get("quarantined") else call.queue
@@ -184,22 +232,27 @@ def view_of(call: AnyRow) -> CallView:
     return CallView(call.attempt, call.failures, call.deaths, call.quarantined, started, tool=call.tool)
 
 
-def _move(tx: Connection, move: Move, run_id: str, token: str | None, spent: Spent, guarded: bool) -> AnyRow | None:
-    added = {name: amount for name, amount in sums_of(spent).items() if amount}
-    changed = dict(move.changes)
-    values = {**news(changed), **{f"add_{name}": amount for name, amount in added.items()}, "run": run_id}
-    values["new_applied_token"] = token
-    if "phase" in changed:
+def _shape(move: Move, spent: Spent) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which columns and which sums of the hot row change."""
+    return tuple(sorted(move.changes)), tuple(name for name, amount in sums_of(spent).items() if amount)
+
+
+def _moved(move: Move, spent: Spent) -> dict[str, Any]:
+    values = news(active, move.changes) | writes.added({k: amount for k, amount in sums_of(spent).items() if amount})
+    if "phase" in move.changes:
         values["due_in"] = move.due_in_s
-    if guarded:
-        values["mine"] = token
-    return tx.execute(writes.move(tuple(sorted(changed)), tuple(added), guarded), values).one_or_none()
+    return values
 
 
-def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, ...]:
-    """Stores the calls that begin, and says which doorbells to ring."""
+def _write_calls(tx: Connection, row: AnyRow, move: Move, step: int) -> None:
     if move.calls:
-        tx.execute(writes.NEW_CALL, [news(_new_call(row, step, n, call)) for n, call in enumerate(move.calls, 1)])
+        whose = {"run_id": row.run_id, "step": step, "event": row.event}
+        calls = [_new_call(n, call) | whose for n, call in enumerate(move.calls, 1)]
+        tx.execute(writes.NEW_CALL, [news(tool_calls, call) for call in calls])
+
+
+def _bells(row: AnyRow, move: Move, step: int) -> tuple[Bell, ...]:
+    """Which doorbells to ring after a move."""
     if row.phase == Phase.ACT:
         todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None and not call.held]
         return tuple(Bell(row.run_id, step, n, 1, call.queue, call.tool) for n, call in todo)
@@ -209,12 +262,12 @@ def _follow(tx: Connection, row: AnyRow, move: Move, step: int) -> tuple[Bell, .
     return (Bell(row.run_id, row.step, 0, row.attempt, queue, due_in_s=move.due_in_s),)
 
 
-def _new_call(row: AnyRow, step: int, number: int, call: NewCall) -> dict[str, Any]:
+def _new_call(number: int, call: NewCall) -> dict[str, Any]:
+    """What a new call's row says, beside whose it is: `writes.CALL_FIELDS`."""
     done = call.observation is not None
     return {
-        "run_id": row.run_id, "step": step, "call": number, "tool": call.tool, "args": dict(call.args),
-        "queue": call.queue, "call_id": call.call_id, "observation": call.observation, "event": row.event,
-        "held": call.held,
+        "call": number, "tool": call.tool, "args": dict(call.args), "queue": call.queue, "call_id": call.call_id,
+        "observation": call.observation, "held": call.held,
         "state": CallState.DONE.value if done else CallState.PENDING.value,
         "outcome": Outcome.ERROR.value if done else None,
     }  # fmt: skip
@@ -224,23 +277,38 @@ def _change_call(tx: Connection, call: AnyRow, change: CallChange, done: bool, e
     changes = dict(change.changes)
     if changes.get("quarantined"):
         changes |= {"queue": QUEUE_QUARANTINE, "claimed_sent_at": None}
-    values = {**news(changes), "run": call.run_id, "at": call.step, "nth": call.call}
-    values |= {"new_event": event} if done else {"due_in": change.due_in_s}
-    tx.execute(writes.change_call(tuple(sorted(changes)), done), values)
+    values = {**news(tool_calls, changes), "run": call.run_id, "at": call.step, "nth": call.call}
+    values |= news(tool_calls, {"event": event}) if done else {"due_in": change.due_in_s}
+    tx.execute(writes.CHANGE_CALL(tuple(sorted(changes)), done), values)
 
 
-def _write_step(tx: Connection, lease: Lease, record: StepRecord, spent: Spent, event: int) -> None:
+def _recorded(lease: Lease, record: StepRecord, spent: Spent) -> dict[str, Any]:
     row = {name: getattr(record, name) for name in StepRecord.__slots__} | _usage_of(spent)
     if row["kept"] == row["reply"]:
         row["kept"] = None
-    row |= {"run_id": lease.run_id, "step": lease.step, "token": lease.token, "event": event}
-    tx.execute(writes.STEP, news(row))
+    return news(steps, row | {"step": lease.step, "token": lease.token})
+
+
+def _steps(lease: Lease, record: StepRecord | None) -> int:
+    """How many steps a run has taken that ends with this lease."""
+    return lease.step if record else lease.step - 1
 
 
 def _close_attempt(tx: Connection, lease: Lease, spent: Spent, event: int) -> None:
-    row = {name: getattr(spent, name) for name in ("error", "outcome", "wasted", "reserved_usd")} | _usage_of(spent)
-    tx.execute(writes.CLOSE_ATTEMPT, {**news(row), "new_event": event, "mine": lease.token})
+    tx.execute(writes.CLOSE_ATTEMPT, {**_closed(spent), **news(attempts, {"event": event}), "mine": lease.token})
+
+
+def _closed(spent: Spent) -> dict[str, Any]:
+    row = {name: getattr(spent, name) for name in ("error", "outcome", "wasted", "reserved_usd")}
+    return news(attempts, row | _usage_of(spent))
 
 
 def _usage_of(spent: Spent) -> dict[str, Any]:
-    return {**asdict(spent.usage or Usage()), "cost_usd": spent.cost_usd}
+    usage = spent.usage or _NOTHING
+    return {
+        "prompt_tokens": usage.prompt_tokens, "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens, "cost_usd": spent.cost_usd,
+    }  # fmt: skip
+
+
+_NOTHING = Usage()

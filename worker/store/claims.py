@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, case, exists, insert, null, or_, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, case, exists, insert, null, or_, select, true, update
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.moves import CallView, Hot
@@ -52,6 +52,14 @@ class ThinkWork:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """The run's hot row as a tool call's claim saw it; while its `event` stands, nothing of it has moved."""
+
+    hot: Hot
+    event: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallWork:
     """A claimed tool call."""
 
@@ -61,6 +69,7 @@ class CallWork:
     batch_id: str
     config_hash: str
     view: CallView
+    seen: Seen | None = None
 
 
 def hot_of(row: AnyRow) -> Hot:
@@ -73,6 +82,8 @@ def claim_think(store: Store, lease: Lease) -> ThinkWork | None:
 
     Safe to repeat with the same token: a claim whose commit's answer was lost is found again by `reclaimed`.
     """
+    if store.at_once and (row := store.once(_CLAIM_THINK_AT_ONCE, _claim_values(lease))) is not None:
+        return ThinkWork(lease, hot_of(row), row.batch_id, row.klass, row.config_hash)
     with store.write() as tx:
         row = tx.execute(_CLAIM_THINK, _claim_values(lease)).one_or_none()
         if row is None or not _write_attempt(tx, lease, row.batch_id, row.queue, row.call_limit_s):
@@ -83,14 +94,23 @@ def claim_think(store: Store, lease: Lease) -> ThinkWork | None:
 
 def claim_call(store: Store, lease: Lease) -> CallWork | None:
     """Begins a tool call under the same conditions. The hot row is locked first, so no cancel slips between."""
+    if store.at_once and (row := store.once(_CLAIM_CALL_AT_ONCE, _claim_values(lease))) is not None:
+        return CallWork(lease, row.tool, row.args or {}, row.batch_id, row.config_hash, _view(row), _seen(row))
     with store.write() as tx:
         run = tx.execute(_LOCK_ACTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
         row = tx.execute(_CLAIM_CALL, _claim_values(lease)).one_or_none() if run else None
         if run is None or row is None or not _write_attempt(tx, lease, run.batch_id, row.queue):
             tx.rollback()
             return None
-        view = CallView(row.attempt, row.failures, row.deaths, row.quarantined, tool=row.tool)
-        return CallWork(lease, row.tool, row.args or {}, run.batch_id, run.config_hash, view)
+        return CallWork(lease, row.tool, row.args or {}, run.batch_id, run.config_hash, _view(row))
+
+
+def _view(row: AnyRow) -> CallView:
+    return CallView(row.attempt, row.failures, row.deaths, row.quarantined, tool=row.tool)
+
+
+def _seen(row: AnyRow) -> Seen:
+    return Seen(Hot(**{column.name: getattr(row, f"hot_{column.name}") for column in HOT_COLUMNS}), row.event)
 
 
 def start_call(store: Store, lease: Lease) -> bool:
@@ -158,19 +178,20 @@ def _first_rung(table: Table) -> ColumnElement[float | None]:
     return case((table.c.sent_at - table.c.due_at > 0.25, null()), else_=table.c.sent_at)
 
 
-_CLAIM_THINK = (
+_DUE_TO_THINK = (
+    active.c.run_id == bindparam("run"),
+    active.c.step == bindparam("at"),
+    active.c.attempt == bindparam("try"),
+    or_(active.c.phase == Phase.THINK.value, active.c.phase == Phase.WAIT.value),
+    active.c.token.is_(None),
+    active.c.due_at <= NOW + EARLY_S,
+    active.c.paused.is_(False),
+    active.c.parked.is_(None),
+    _IN_TIME,
+)
+
+_CLAIM = (
     update(active)
-    .where(
-        active.c.run_id == bindparam("run"),
-        active.c.step == bindparam("at"),
-        active.c.attempt == bindparam("try"),
-        active.c.phase.in_([Phase.THINK.value, Phase.WAIT.value]),
-        active.c.token.is_(None),
-        active.c.due_at <= NOW + EARLY_S,
-        active.c.paused.is_(False),
-        active.c.parked.is_(None),
-        _IN_TIME,
-    )
     .values(
         phase=Phase.THINK.value,
         token=bindparam("new_token"),
@@ -185,18 +206,16 @@ _CLAIM_THINK = (
     )
 )
 
-_LOCK_STARTING = (
-    select(active.c.batch_id, active.c.config_hash)
-    .where(
-        active.c.run_id == bindparam("run"),
-        active.c.step == bindparam("at"),
-        active.c.phase == Phase.ACT.value,
-        _IN_TIME,
-    )
-    .with_for_update()
-)
+_CLAIM_THINK = _CLAIM.where(*_DUE_TO_THINK)
 
-_LOCK_ACTING = _LOCK_STARTING.where(active.c.paused.is_(False), active.c.parked.is_(None))
+_STARTING = select(active.c.batch_id, active.c.config_hash).where(
+    active.c.run_id == bindparam("run"),
+    active.c.step == bindparam("at"),
+    active.c.phase == Phase.ACT.value,
+    _IN_TIME,
+)
+_ACTING = _STARTING.where(active.c.paused.is_(False), active.c.parked.is_(None))
+_LOCK_STARTING, _LOCK_ACTING = _STARTING.with_for_update(), _ACTING.with_for_update()
 
 _CLAIM_CALL = (
     update(tool_calls)
@@ -223,27 +242,73 @@ _CLAIM_CALL = (
     )
 )  # fmt: skip
 
-# The owner must be beating and the batch open and unpaused. This statement runs after the hot row is locked, so it
-# sees every pause and every voided worker that was acknowledged before.
+# The owner must be beating and the batch open and unpaused.
+_WORKER_UP = (workers.c.id == bindparam("worker"), workers.c.state == WorkerState.UP.value)
+_BATCH_GOING = (_BATCH_OPEN, batches.c.paused_reason.is_(None))
+
+_ATTEMPT = ("token", "run_id", "step", "call", "attempt", "worker_id", "queue", "claimed_at", "deadline_at")
+
+
+def _attempt(queue: ColumnElement[Any], limit_s: ColumnElement[float]) -> Select[Any]:
+    """The values of `_ATTEMPT`."""
+    names = {
+        "token": "new_token",
+        "run_id": "run",
+        "step": "at",
+        "call": "nth",
+        "attempt": "try",
+        "worker_id": "worker",
+    }
+    given = [bindparam(name, type_=attempts.c[column].type) for column, name in names.items()]
+    return select(*given, queue, NOW, NOW + limit_s)
+
+
+# This statement runs after the hot row is locked, so it sees every pause and every voided worker that was acknowledged
+# before.
 _WRITE_ATTEMPT = (
-    insert(attempts).from_select(
-    ["token", "run_id", "step", "call", "attempt", "worker_id", "queue", "claimed_at", "deadline_at"],
-    select(
-        bindparam("new_token"), bindparam("run"), bindparam("at"), bindparam("nth"), bindparam("try"),
-        workers.c.id, bindparam("on_queue"), NOW, NOW + bindparam("lease_s"),
-    ).where(
-        workers.c.id == bindparam("worker"),
-        workers.c.state == WorkerState.UP.value,
-        exists().where(
-            batches.c.id == bindparam("batch"),
-            _BATCH_OPEN,
-            batches.c.paused_reason.is_(None),
+    insert(attempts)
+    .from_select(
+        _ATTEMPT,
+        _attempt(bindparam("on_queue"), bindparam("lease_s")).where(
+            exists().where(*_WORKER_UP), exists().where(batches.c.id == bindparam("batch"), *_BATCH_GOING)
         ),
-    ),
-).returning(attempts.c.token)
-)  # fmt: skip
+    )
+    .returning(attempts.c.token)
+)
 
 
-def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str, limit_s: float = 0.0) -> bool:
-    values = {**_claim_values(lease), "batch": batch_id, "on_queue": queue, "lease_s": lease.deadline_s + limit_s}
+def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str, call_limit_s: float = 0.0) -> bool:
+    values = _claim_values(lease) | {"batch": batch_id, "on_queue": queue}
+    values["lease_s"] = lease.deadline_s + call_limit_s
     return tx.execute(_WRITE_ATTEMPT, values).first() is not None
+
+
+# The same as one statement, which has one snapshot for everything. A hot row that somebody has locked is therefore left
+# to the statements above: while one waited for it, a pause could be acknowledged that its snapshot does not show.
+# Its batch is looked up by its key: as an EXISTS it becomes a join, for which PostgreSQL may read all open batches.
+_MAY_BEGIN = (
+    exists().where(*_WORKER_UP),
+    select(true()).where(batches.c.id == active.c.batch_id, *_BATCH_GOING).scalar_subquery(),
+)
+
+
+def _claim_think_at_once() -> Select[Any]:
+    free = select(active.c.run_id).where(*_DUE_TO_THINK, *_MAY_BEGIN)
+    locked = free.with_for_update(skip_locked=True, of=active).cte("locked")
+    claimed = _CLAIM.where(active.c.run_id == bindparam("run"), active.c.run_id == locked.c.run_id).cte("claimed")
+    source = _attempt(claimed.c.queue, claimed.c.call_limit_s + bindparam("lease_s")).select_from(claimed)
+    return select(claimed).add_cte(insert(attempts).from_select(_ATTEMPT, source).cte("written"))
+
+
+def _claim_call_at_once() -> Select[Any]:
+    hot = [column.label(f"hot_{column.name}") for column in HOT_COLUMNS]
+    free = _ACTING.with_only_columns(active.c.run_id, active.c.batch_id, active.c.config_hash, active.c.event, *hot)
+    locked = free.where(*_MAY_BEGIN).with_for_update(skip_locked=True, of=active).cte("locked")
+    claimed = _CLAIM_CALL.where(tool_calls.c.run_id == locked.c.run_id).cte("claimed")
+    source = _attempt(claimed.c.queue, bindparam("lease_s")).select_from(claimed)
+    written = insert(attempts).from_select(_ATTEMPT, source).cte("written")
+    return select(locked, claimed).select_from(locked.join(claimed, true())).add_cte(written)
+
+
+_CLAIM_THINK_AT_ONCE = _claim_think_at_once()
+_CLAIM_CALL_AT_ONCE = _claim_call_at_once()

@@ -12,7 +12,7 @@ from worker.core.moves import End
 from worker.core.states import Outcome
 from worker.store import writes
 from worker.store.session import NOW, AnyRow
-from worker.store.tables import SUMS, attempts
+from worker.store.tables import SUMS, attempts, endings, runs
 from worker.store.writes import news
 
 
@@ -23,11 +23,17 @@ def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], eve
     left in `endings`, and the admitter settles many at once.
     """
     sums = {name: getattr(hot, name) + added.get(name, 0) for name in SUMS}
-    same = {"state": end.state.value, "error_code": end.code, "steps": steps, **sums}
-    said = {"error_message": end.message, "answer": end.answer, "partial_answer": end.partial, "event": event}
-    tx.execute(writes.END_RUN, {**news(same | said), "run": hot.run_id})
     whose = {"run_id": hot.run_id, "batch_id": hot.batch_id, "owner_id": hot.owner_id, "charged": hot.charged}
-    tx.execute(writes.ENDING, news(same | whose))
+    values = ended(end, steps) | news(runs, {"event": event, **sums}) | news(endings, {**whose, **sums})
+    tx.execute(writes.END_RUN, {**values, "run": hot.run_id})
+    tx.execute(writes.ENDING, values)
+
+
+def ended(end: End, steps: int) -> dict[str, Any]:
+    """What a run's row and its ending say of its end, beside its sums."""
+    same = {"state": end.state.value, "error_code": end.code, "steps": steps}
+    said = {"error_message": end.message, "answer": end.answer, "partial_answer": end.partial}
+    return news(runs, same | said) | news(endings, same)
 
 
 def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> dict[str, float]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Double, Engine, Row, bindparam, create_engine, event, func, select
+from sqlalchemy import Connection, Double, Engine, Executable, Row, bindparam, create_engine, event, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.functions import GenericFunction
+
+_READING = "stepmill.reading"
+"""Marks a connection whose statements want no transaction around them."""
 
 AnyRow = Row[*tuple[Any, ...]]
 """A row of any columns."""
@@ -60,6 +63,8 @@ class Store:
     # SQLite lets one writer in at a time. Queueing for it inside the process is fair and wakes at once, where
     # SQLite's own busy handler polls.
     _writer: threading.Lock | nullcontext[None] = field(default_factory=nullcontext)
+    at_once: bool = False
+    """Whether the usual writes of the hot path go as one statement each, with `once`: only PostgreSQL can."""
 
     @property
     def postgres(self) -> bool:
@@ -79,14 +84,16 @@ class Store:
         no lock that a writer would wait for.
         """
         with self.engine.connect() as connection:
-            if self.postgres:
-                connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-            else:
-                connection.info["reading"] = True
+            connection.info[_READING] = True
             try:
                 yield connection
             finally:
-                connection.info.pop("reading", None)
+                connection.info.pop(_READING, None)
+
+    def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
+        """One statement that is a transaction of its own, and its row, if any: one round trip on PostgreSQL."""
+        with self.read() as connection:
+            return connection.execute(statement, values).one_or_none()
 
     def now(self) -> float:
         """The moment by the same clock, for people and log lines; statements use `NOW`."""
@@ -113,7 +120,24 @@ def open_store(url: str, pool_size: int = 8) -> Store:
         pool_use_lifo=True,
         connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
     )
-    return Store(engine)
+    _begin_ourselves(engine)
+    return Store(engine, at_once=True)
+
+
+def _begin_ourselves(engine: Engine) -> None:
+    """Leaves PostgreSQL's connections in autocommit mode, and begins where a transaction is wanted.
+
+    To switch a connection to that mode and back for each read takes as long as the read.
+    """
+
+    @event.listens_for(engine, "connect")
+    def connected(raw: Any, _record: Any) -> None:
+        raw.autocommit = True
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        if not connection.info.get(_READING):
+            connection.exec_driver_sql("BEGIN")
 
 
 # A network that swallows packets must not block a heartbeat for longer than it takes to be missed.
@@ -135,7 +159,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN" if connection.info.get("reading") else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if connection.info.get(_READING) else "BEGIN IMMEDIATE")
 
 
 _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -129,7 +129,7 @@ active = Table(
     _words("config_hash", ""), _words("phase", "think"), _count("step", 1), _count("attempt", 1), _count("failures"),
     _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
     _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
-    _number("call_limit_s", 300.0), _words("applied_token"), _count("pending"), _count("event"), _count("malformed"),
+    _number("call_limit_s", 300.0), _count("pending"), _count("event"), _count("malformed"),
     _words("last_words"), _count("folds"),
     _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
     _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("allotment_usd"),

@@ -32,7 +32,6 @@ def upgrade() -> None:
         sa.Column("worker_id", sa.Text(), nullable=True),
         sa.Column("lease_until", sa.Double(), nullable=True),
         sa.Column("call_limit_s", sa.Double(), server_default=sa.text("(300.0)"), nullable=False),
-        sa.Column("applied_token", sa.Text(), nullable=True),
         sa.Column("pending", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("event", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("malformed", sa.BigInteger(), server_default=sa.text("0"), nullable=False),

@@ -1,0 +1,119 @@
+"""On PostgreSQL: one statement writes what several would, to the last column of the last row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from sqlalchemy import Executable, select
+
+from tests.services.postgres import PostgresServer
+from tests.store import conftest
+from tests.store.conftest import RECORD, HoldableStore, World, holdable
+from worker.core.machine import decide_think
+from worker.core.moves import Acted, Answered, CallEnded, GivenBack, Limits, ModelFailed, NewCall, Rejected, Unreadable
+from worker.core.records import Usage
+from worker.core.states import Outcome
+from worker.store import submit
+from worker.store.applies import Spent, StepRecord, apply_think
+from worker.store.liveness import WorkerInfo, register
+from worker.store.session import CLOCK, AnyRow
+from worker.store.tables import metadata
+
+AWKWARD = 'quote " backslash \\ newline \n tab \t snow ☃ null-like \\u0000 {"a": [1, null]}'
+TEXTS = NewCall("search", {"query": AWKWARD, "n": 3, "deep": {"list": [1, 2.5, None, True]}}, "tools.web", "call_1")
+REFUSED = NewCall("nothing", {}, "tools.local", observation=f"There is no such tool. {AWKWARD}")
+ASKED = NewCall("ask_person", {"question": "May I?"}, "tools.person", held="answer")
+FREE = Spent("ok")
+PAID = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.25, billed=True)
+
+
+class Counting(HoldableStore):
+    """Counts what went as one statement."""
+
+    def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
+        row = super().once(statement, values)
+        counted[0] += row is not None
+        return row
+
+
+counted = [0]
+
+
+def _think(world: World, bell: Any, event: Any, spent: Spent = PAID, record: StepRecord | None = RECORD) -> Any:
+    work = world.think(bell)
+    return apply_think(world.store, work.lease, decide_think(work.hot, event, Limits()), spent, record)
+
+
+def _asks_and_answers(world: World) -> None:
+    _, bell = world.start()
+    (tool_bell,) = _think(world, bell, Acted((TEXTS,), AWKWARD)).bells
+    (after,) = world.observe(world.call(tool_bell).lease, CallEnded(AWKWARD)).bells  # type: ignore[union-attr]
+    assert _think(world, after, Answered(AWKWARD)).ended
+
+
+def _asks_for_several(world: World) -> None:
+    _, bell = world.start()
+    calls = _think(world, bell, Acted((TEXTS, REFUSED, ASKED, TEXTS), "So.", looping=True)).bells
+    assert [b.call for b in calls] == [1, 4]
+    for work in [world.call(b) for b in calls]:
+        world.observe(work.lease, CallEnded("No.", Outcome.ERROR))
+
+
+def _is_refused_at_once(world: World) -> None:
+    _, bell = world.start()
+    (after,) = _think(world, bell, Acted((REFUSED,), "So.")).bells
+    (again,) = _think(world, after, Unreadable("Hm."), record=StepRecord("malformed", "a", "b", "", None, "m")).bells
+    assert _think(world, again, Rejected("content_filter", "No."), FREE, None).ended
+
+
+def _waits_and_parks(world: World) -> None:
+    _, bell = world.start()
+    (later,) = _think(world, bell, ModelFailed("It broke.", 3.0, "It broke."), Spent("error", "It broke."), None).bells
+    assert CLOCK.moment is not None
+    CLOCK.moment += 5
+    assert _think(world, later, GivenBack(Outcome.DEFERRED, reason="paused", park="model:x"), FREE, None).bells == ()
+
+
+def _brings_structures(world: World) -> None:
+    _, bell = world.start()
+    record = StepRecord(
+        "actions", "", "", AWKWARD, "stop", "m", {"content": AWKWARD, "tool_calls": []}, AWKWARD, "x", 0.5
+    )
+    assert _think(world, bell, Acted((TEXTS,), "So."), Spent("ok", usage=Usage(5, 0, 0), billed=True), record)
+
+
+@pytest.mark.usefixtures("stepped_clock")
+@pytest.mark.parametrize(
+    "happens", [_asks_and_answers, _asks_for_several, _is_refused_at_once, _waits_and_parks, _brings_structures]
+)
+def test_one_statement_writes_what_several_would(
+    postgres_server: PostgresServer, postgres_template: str, happens: Callable[[World], None]
+) -> None:
+    found = []
+    for at_once in (True, False):
+        counted[0] = 0
+        found.append(_left(postgres_server.create_database(postgres_template), at_once, happens))
+        assert bool(counted[0]) is at_once
+    assert found[0] == found[1]
+    assert len(found[0]["attempts"]) > 0
+
+
+def _left(url: str, at_once: bool, happens: Callable[[World], None]) -> dict[str, list[str]]:
+    """All rows of all tables, once it has happened, with ids and tokens that are the same each time."""
+    CLOCK.moment = 1_000_000.0
+    serial = iter(range(1, 1_000))
+    opened = holdable(url, at_once)
+    world = World(Counting(opened.engine, opened._writer, at_once), "")
+    with (
+        patch.object(submit, "new_id", lambda prefix: f"{prefix}_{next(serial)}"),
+        patch.object(conftest, "new_token", lambda: f"token_{next(serial)}"),
+    ):
+        world.worker_id = register(world.store, WorkerInfo("tests", ["think", "tools.local"], "threads", 8))
+        happens(world)
+    with world.store.read() as tx:
+        rows = {name: tx.execute(select(table)).all() for name, table in metadata.tables.items()}
+    world.store.dispose()
+    return {name: sorted(repr(row).replace(world.worker_id, "it") for row in found) for name, found in rows.items()}
