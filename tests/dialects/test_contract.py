@@ -79,8 +79,8 @@ def test_the_form_can_be_told_from_the_instructions_alone(name: str, marker: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_prompt_is_the_same_for_every_question_up_to_the_question(name: str) -> None:
-    one = messages(dialect(name), ALL, "Be brief.", [EXAMPLE], "First?", [])
-    two = messages(dialect(name), ALL, "Be brief.", [EXAMPLE], "Second?", [])
+    one = messages(dialect(name), system_prompt(dialect(name), ALL, "Be brief."), [EXAMPLE], "First?", [])
+    two = messages(dialect(name), system_prompt(dialect(name), ALL, "Be brief."), [EXAMPLE], "Second?", [])
     assert one[:-1] == two[:-1]
     assert one[-1] == {"role": "user", "content": "First?"}
     assert one[0]["content"] == system_prompt(dialect(name), ALL, "Be brief.")
@@ -117,7 +117,9 @@ def test_a_malformed_step_shows_the_reply_and_then_the_reason(name: str) -> None
 def test_the_last_notice_comes_last_and_no_two_messages_of_the_user_follow_each_other(name: str) -> None:
     turns = [Turn("I look.", (CALL,)), Turn("", (), kept="hm", notice="Write it right.")]
     for count in range(3):
-        found = messages(dialect(name), ALL, "", [EXAMPLE], "q", turns[:count], "Answer now.")
+        found = messages(
+            dialect(name), system_prompt(dialect(name), ALL, ""), [EXAMPLE], "q", turns[:count], "Answer now."
+        )
         assert found[-1]["content"].endswith("Answer now.")
         roles = [message["role"] for message in found]
         assert all(roles[at] != roles[at + 1] for at in range(len(roles) - 1))
@@ -141,7 +143,7 @@ def test_several_calls_of_a_step_become_one_pair_of_messages_each_where_a_reply_
 def test_native_history_is_valid_for_the_api() -> None:
     calls = (CALL, Observed("current_time", {}, "noon", "c1"), Observed("current_time", {"timezone": "UTC"}, "one"))
     turns = [Turn("Both.", calls), Turn("Again.", calls)]
-    found = messages(dialect("native"), ALL, "", [], "q", turns)
+    found = messages(dialect("native"), system_prompt(dialect("native"), ALL, ""), [], "q", turns)
     seen: list[str] = []
     for at, message in enumerate(found):
         if message.get("tool_calls"):

@@ -12,7 +12,7 @@ from worker.agents import load_agents
 from worker.cli.output import json_option, note_practice, print_json, print_table
 from worker.core.records import Example, JsonObject, Message, Observed, Turn
 from worker.dialects import dialect
-from worker.dialects.prompt import messages
+from worker.dialects.prompt import messages, system_prompt
 from worker.settings import settings
 
 
@@ -61,7 +61,8 @@ def prompt_of(body: JsonObject, question: str) -> list[Message]:
     registry = load_tools(settings().tool_modules)
     tools = [registry.tools[name] for name in body["tools"] if name in registry.tools]
     examples = [_example(given) for given in body["examples"]]
-    return messages(dialect(body["dialect"]), tools, body["instructions"], examples, question, ())
+    spoken = dialect(body["dialect"])
+    return messages(spoken, system_prompt(spoken, tools, body["instructions"]), examples, question, ())
 
 
 def _example(given: dict[str, Any]) -> Example:

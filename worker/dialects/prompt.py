@@ -26,15 +26,14 @@ def system_prompt(dialect: Dialect, tools: Sequence[ToolView], agent_instruction
 
 def messages(
     dialect: Dialect,
-    tools: Sequence[ToolView],
-    agent_instructions: str,
+    system: str,
     examples: Sequence[Example],
     question: str,
     turns: Sequence[Turn],
     final_notice: str | None = None,
 ) -> list[Message]:
     """The whole conversation of a step. `final_notice` tells the model to answer now; it comes last."""
-    found: list[Message] = [{"role": "system", "content": system_prompt(dialect, tools, agent_instructions)}]
+    found: list[Message] = [{"role": "system", "content": system}]
     for example in examples:
         found += dialect.example(example)
     found.append({"role": "user", "content": question})

@@ -16,10 +16,15 @@ from worker.store import writes
 from worker.store.session import NOW
 from worker.store.tables import active, tool_calls
 
+MOVED = ("run_id", "klass", "phase", "step", "attempt", "quarantined")
+"""What a move returns of the hot row: what the doorbells that follow depend on."""
 
-def _then(first: CTE, *following: Any) -> Select[Any]:
-    """One statement: the first write's row, once those that follow are done."""
-    return select(first).add_cte(*(write.cte(f"write_{n}") for n, write in enumerate(following)))
+
+def _then(first: CTE, columns: tuple[str, ...], *following: Any) -> Select[Any]:
+    """One statement: these columns of the first write's row, once those that follow are done."""
+    # No more of them: to describe a column in the result takes as long as to bind a parameter.
+    chosen = select(*(first.c[name] for name in columns))
+    return chosen.add_cte(*(write.cte(f"write_{n}") for n, write in enumerate(following)))
 
 
 @lru_cache(maxsize=256)
@@ -31,7 +36,7 @@ def move(changed: tuple[str, ...], sums: tuple[str, ...], step: bool, calls: boo
         following.append(writes.step(moved))
     if calls:
         following.append(_new_calls(moved))
-    return _then(moved, *following)
+    return _then(moved, MOVED, *following)
 
 
 @lru_cache(maxsize=2)
@@ -39,7 +44,7 @@ def end(step: bool) -> Select[Any]:
     """Ends a model call's attempt under its token, and its run."""
     gone = writes.LEAVE_UNDER_LEASE.cte("gone")
     steps = [writes.step(gone)] if step else []
-    return _then(gone, writes.close_attempt(gone), writes.end_run(gone), writes.ending(gone), *steps)
+    return _then(gone, ("run_id",), writes.close_attempt(gone), writes.end_run(gone), writes.ending(gone), *steps)
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +62,7 @@ def observe(changed: tuple[str, ...], changed_call: tuple[str, ...], sums: tuple
     )
     unmoved = (active.c.step == bindparam("at"), active.c.phase == Phase.ACT.value, active.c.event == bindparam("seen"))
     moved = writes.move(changed, sums).where(*unmoved, exists().where(*mine)).cte("moved")
-    return _then(moved, writes.change_call(changed_call, True, moved), writes.close_attempt(moved))
+    return _then(moved, MOVED, writes.change_call(changed_call, True, moved), writes.close_attempt(moved))
 
 
 def _new_calls(moved: CTE) -> Any:

@@ -53,7 +53,10 @@ class ThinkWork:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The run's hot row as a tool call's claim saw it; while its `event` stands, nothing of it has moved."""
+    """The run's hot row as a tool call's claim saw it; while its `event` stands, nothing of it has moved.
+
+    Of `hot` only what the end of a call depends on is told: phase, step and how many calls are pending.
+    """
 
     hot: Hot
     event: int
@@ -95,7 +98,7 @@ def claim_think(store: Store, lease: Lease) -> ThinkWork | None:
 def claim_call(store: Store, lease: Lease) -> CallWork | None:
     """Begins a tool call under the same conditions. The hot row is locked first, so no cancel slips between."""
     if store.at_once and (row := store.once(_CLAIM_CALL_AT_ONCE, _claim_values(lease))) is not None:
-        return CallWork(lease, row.tool, row.args or {}, row.batch_id, row.config_hash, _view(row), _seen(row))
+        return CallWork(lease, row.tool, row.args or {}, row.batch_id, row.config_hash, _view(row), _seen(lease, row))
     with store.write() as tx:
         run = tx.execute(_LOCK_ACTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
         row = tx.execute(_CLAIM_CALL, _claim_values(lease)).one_or_none() if run else None
@@ -109,8 +112,8 @@ def _view(row: AnyRow) -> CallView:
     return CallView(row.attempt, row.failures, row.deaths, row.quarantined, tool=row.tool)
 
 
-def _seen(row: AnyRow) -> Seen:
-    return Seen(Hot(**{column.name: getattr(row, f"hot_{column.name}") for column in HOT_COLUMNS}), row.event)
+def _seen(lease: Lease, row: AnyRow) -> Seen:
+    return Seen(Hot(Phase.ACT.value, lease.step, pending=row.pending), row.event)
 
 
 def start_call(store: Store, lease: Lease) -> bool:
@@ -297,12 +300,14 @@ def _claim_think_at_once() -> Select[Any]:
     locked = free.with_for_update(skip_locked=True, of=active).cte("locked")
     claimed = _CLAIM.where(active.c.run_id == bindparam("run"), active.c.run_id == locked.c.run_id).cte("claimed")
     source = _attempt(claimed.c.queue, claimed.c.call_limit_s + bindparam("lease_s")).select_from(claimed)
-    return select(claimed).add_cte(insert(attempts).from_select(_ATTEMPT, source).cte("written"))
+    returned = (*HOT_COLUMNS, active.c.batch_id, active.c.klass, active.c.config_hash)
+    needed = select(*(claimed.c[column.name] for column in returned))
+    return needed.add_cte(insert(attempts).from_select(_ATTEMPT, source).cte("written"))
 
 
 def _claim_call_at_once() -> Select[Any]:
-    hot = [column.label(f"hot_{column.name}") for column in HOT_COLUMNS]
-    free = _ACTING.with_only_columns(active.c.run_id, active.c.batch_id, active.c.config_hash, active.c.event, *hot)
+    c = active.c
+    free = _ACTING.with_only_columns(c.run_id, c.batch_id, c.config_hash, c.event, c.pending)
     locked = free.where(*_MAY_BEGIN).with_for_update(skip_locked=True, of=active).cte("locked")
     claimed = _CLAIM_CALL.where(tool_calls.c.run_id == locked.c.run_id).cte("claimed")
     source = _attempt(claimed.c.queue, bindparam("lease_s")).select_from(claimed)
