@@ -7,7 +7,7 @@ from tools.kit.formula import FormulaError, evaluate, show
 from tools.kit.formula_text import without_question
 
 
-@tool(timeout_s=10.0, idempotent=True, cache_s=3600.0)
+@tool(timeout_s=10.0, idempotent=True)
 def calculator(expression: str) -> str:
     """Computes an arithmetic expression exactly. Use it for every calculation instead of computing in your head.
 

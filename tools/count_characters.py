@@ -8,7 +8,7 @@ from tools.base import tool
 from tools.kit.graphemes import graphemes
 
 
-@tool(timeout_s=10.0, idempotent=True, cache_s=3600.0)
+@tool(timeout_s=10.0, idempotent=True)
 def count_characters(text: str, character: str | None = None) -> str:
     """Counts the characters of a text, or how often one character or word occurs in it. Use it instead of counting.
 
