@@ -45,7 +45,7 @@ class Storm:
         """One fault after another until the condition holds or the time is over; then the air is clear."""
         verbs: list[Callable[[], None]] = [
             self.kill_worker, self.kill_child, self.freeze_and_thaw, self.terminate, self.cut_redis, self.empty_redis,
-            self.deliver_twice, self.lose_messages, self.trouble_the_model,
+            self.deliver_twice, self.lose_messages, self.trouble_the_model, self.set_a_clock_off,
         ]  # fmt: skip
         if self.to_database is not None:
             verbs.append(self.cut_database)
@@ -109,6 +109,10 @@ class Storm:
         with self._client() as client:
             for queue in EVERYTHING:
                 client.rpop(queue, 3)
+
+    def set_a_clock_off(self) -> None:
+        """A worker's wall clock jumps, and may jump again from there."""
+        self.workers[self._any_worker()].set_clock_off(self.dice.choice((-86_400, -40, -1, 0, 1, 40, 86_400)))
 
     def trouble_the_model(self) -> None:
         self.fleet.practice.control(faults=self.dice.sample(MODEL_FAULTS, 2))

@@ -70,12 +70,12 @@ class Fleet:
     ) -> Worker:
         """A worker; with `wait` it is ready on return. Keywords are environment variables, without their prefix."""
         number = len(self.workers) + 1
-        log = self.directory / f"worker-{number}.log"
+        log, clock = self.directory / f"worker-{number}.log", self.directory / f"worker-{number}.clock"
         order = {
-            "env": self._environment(env), "log": str(log), "queues": list(queues), "pool": pool, "slots": slots,
-            "name": f"w{number}",
+            "env": self._environment({"TEST_CLOCK": str(clock), **env}), "log": str(log), "queues": list(queues),
+            "pool": pool, "slots": slots, "name": f"w{number}",
         }  # fmt: skip
-        worker = Worker(self.nursery.fork(order), log)
+        worker = Worker(self.nursery.fork(order), log, clock)
         self.workers.append(worker)
         if wait:
             self.wait("the worker is ready", lambda: worker.ready, 40)

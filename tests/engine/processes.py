@@ -48,6 +48,11 @@ class Worker:
 
     pid: int
     log: Path
+    clock: Path
+    """By how many seconds its wall clock is off; see `tests.faults.hooks`."""
+
+    def set_clock_off(self, seconds: float) -> None:
+        self.clock.write_text(str(seconds))
 
     @property
     def ready(self) -> bool:

@@ -3,6 +3,8 @@
 `STEPMILL_TEST_FAULT` is JSON: `{"point", "nth", "do": "kill" | "freeze" | "hold", "once": FILE}`. The fault strikes
 when a process reaches the point for the nth time; `once`: for one process only, over restarts; `hold` waits until the
 file `once` + ".go" is there.
+
+`STEPMILL_TEST_CLOCK` names a file that holds by how many seconds this process's wall clock is off; it may jump.
 """
 
 from __future__ import annotations
@@ -52,6 +54,37 @@ class Fault:
 
 if "STEPMILL_TEST_FAULT" in os.environ:
     worker.faults.hook = Fault(**json.loads(os.environ["STEPMILL_TEST_FAULT"]))
+
+
+class WrongClock:
+    """Stands for `time.time`: the machine's, off by what the file says at the moment."""
+
+    LOOK_EVERY_S = 0.05
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._true, self._true_ns = time.time, time.time_ns
+        self._off_s, self._looked_at = 0.0, float("-inf")
+
+    def install(self) -> None:
+        time.time, time.time_ns = self.time, self.time_ns
+
+    def time(self) -> float:
+        return self._true() + self._off()
+
+    def time_ns(self) -> int:
+        return self._true_ns() + int(self._off() * 1e9)
+
+    def _off(self) -> float:
+        if time.monotonic() - self._looked_at > self.LOOK_EVERY_S:
+            self._looked_at = time.monotonic()
+            text = self._file.read_text() if self._file.exists() else ""
+            self._off_s = float(text) if text else 0.0
+        return self._off_s
+
+
+if "STEPMILL_TEST_CLOCK" in os.environ:
+    WrongClock(Path(os.environ["STEPMILL_TEST_CLOCK"])).install()
 
 _LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.chaos.storm import RUNS_VARIABLE, Storm
 from tests.engine.fleet import Fleet
+from tests.engine.prices import assert_billed, price
 from tests.engine.questions import counted, long_ones, sums
 from tests.engine.wholeness import assert_money, assert_nothing_left_in_redis, assert_whole
 from tests.faults.proxy import Proxy
@@ -21,6 +23,7 @@ STATED = {"poisoned", "internal"}
 
 @pytest.fixture
 def storm(fleet: Fleet, chaos_seed: int) -> Iterator[Storm]:
+    price(fleet)
     with ExitStack() as stack:
         to_redis = stack.enter_context(Proxy(fleet.redis_url).serving())
         fleet.redis_url = to_redis.url
@@ -43,14 +46,19 @@ def weather(storm: Storm, count: int, for_s: float) -> None:
     fleet.practice.control(latency="uniform:0,0.2")
     storm.begin()
     batch = fleet.submit(questions(count))
+    began = time.monotonic()
     storm.rage(lambda: fleet.ended(batch) == count, for_s)
+    raged_s, left = time.monotonic() - began, count - fleet.ended(batch)
     states = fleet.finish(batch, 120)
+    ended_s = time.monotonic() - began
     failed = [run.error_code for run in fleet.runs(batch) if run.state == "failed"]
-    print(f"\nstruck: {dict(storm.struck)}\nended: {states}, failed with {failed}")
+    print(f"\n{storm.struck.total()} faults in {raged_s:.0f} s: {dict(storm.struck)}")
+    print(f"ended after {ended_s:.0f} s ({left} runs after the storm): {states}, failed with {failed}")
     assert set(states) <= {"succeeded", "failed"} and set(failed) <= STATED
     assert len(failed) <= count // 20, "all but a few go through any weather"
     assert_whole(fleet, batch)
     assert_money(fleet)
+    assert_billed(fleet, batch)
     assert_nothing_left_in_redis(fleet)
 
 
