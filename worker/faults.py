@@ -15,8 +15,11 @@ POINTS = (
     "sweep.read",
     "admit.committed",
     "migrate.begun",
+    "migrate.written",
 )
-"""Between claim and call, call and apply, apply and send; `started_at` and effect; the sweeper's read and its write."""
+"""Between claim and call, call and apply, apply and send; `started_at` and effect; the sweeper's read and its write;
+a migration's lock and its work, its work and its commit.
+"""
 
 hook: Callable[[str], None] | None = None
 

@@ -31,4 +31,3 @@ def assert_billed(fleet: Fleet, batch_id: str) -> None:
     bill_usd = served_usd(fleet)
     assert batch.cost_usd <= bill_usd + ROUNDING_USD, "more is known than was served"
     assert bill_usd <= batch.cost_usd + batch.reserved_usd + ROUNDING_USD, "something was served that nobody reserved"
-    assert batch.unpriced == 0

@@ -51,7 +51,7 @@ def test_a_batch_pauses_before_its_budget_is_passed_though_a_worker_is_killed(pr
     (row,) = fleet.rows(batches.select().where(batches.c.id == batch_id))
     assert_billed(fleet, batch_id)
     assert row.cost_usd + row.reserved_usd <= budget_usd + 1e-6
-    assert row.succeeded >= 2
+    assert row.succeeded >= 2 and row.unpriced == 0
     assert {run.error_code for run in fleet.runs(batch_id)} <= {None, "budget"}
     assert check(fleet.store) == []
     assert_money(fleet)

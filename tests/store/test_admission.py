@@ -5,9 +5,14 @@ from __future__ import annotations
 from sqlalchemy import func, select
 
 from tests.store.conftest import World
+from worker.core.bells import Bell
+from worker.core.machine import decide_think
+from worker.core.moves import GivenBack, Limits
 from worker.core.states import Klass
 from worker.store.admission import Capacity, admit
+from worker.store.applies import Spent, apply_think
 from worker.store.control import cancel_run
+from worker.store.session import CLOCK
 from worker.store.tables import active, attempts, batches, owners
 
 
@@ -58,6 +63,33 @@ def test_a_newcomer_gets_the_slots_that_come_free_until_it_has_its_share(world: 
         assert world.run(bell.run_id).batch_id == second
     batches_of = [world.run(b.run_id).batch_id for b in held]
     assert batches_of == [first] * 5
+
+
+def wait_for_the_limit(world: World, bell: Bell, seconds: float) -> None:
+    work = world.think(bell)
+    decision = decide_think(work.hot, GivenBack("deferred", seconds, "the rate limit of its model"), Limits())
+    assert apply_think(world.store, work.lease, decision, Spent("deferred")) is not None
+
+
+def test_runs_that_wait_for_a_rate_limit_leave_their_slots_to_others_up_to_a_bound(
+    world: World, stepped_clock: None
+) -> None:
+    slow, _ = world.submit(100)
+    seen: list[str] = []
+    for _ in range(4):
+        bells = world.admit(hot_set=10, parked_per_batch=25).bells
+        seen += [bell.run_id for bell in bells]
+        for bell in bells:
+            wait_for_the_limit(world, bell, 20.0)
+    assert {world.run(run_id).batch_id for run_id in seen} == {slow} and len(seen) == 30, "ten at a time, to the bound"
+    other, _ = world.submit(20)
+    bells = world.admit(hot_set=10, parked_per_batch=25).bells
+    assert [world.run(bell.run_id).batch_id for bell in bells] == [other] * 10
+    assert CLOCK.moment is not None
+    CLOCK.moment += 20
+    for bell in bells:
+        world.answer(bell)
+    assert world.admit(hot_set=10, parked_per_batch=25).bells == (), "those whose wait is over are in motion again"
 
 
 def test_a_hundred_batches_of_one_owner_do_not_outweigh_one_of_another(world: World) -> None:

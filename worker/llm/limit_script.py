@@ -14,6 +14,7 @@ each call that ends without a slot of its own frees one of those.
 SCRIPT = """
 local SPAN, SLACK, BUCKET, HORIZON, SHIFT = 60000, 1500, 1000, 30000, 2000
 local KEEP, KEEP_MARK = 600000, 86400000
+local USUAL_RATIO = 0.1  -- of what is reserved, so much is used as a rule; only until the first calls have ended
 local REACH = SPAN + SLACK + BUCKET
 local state, queue, held, adaptive, started = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local op, now, id, mark = ARGV[1], tonumber(ARGV[2]), ARGV[3], ''
@@ -104,7 +105,7 @@ local function spacing(numbers, tokens, per_min, tokens_per_min, concurrent)
   local cost, cap = 0, adaptive_cap()
   if per_min > 0 then cost = REACH / per_min end
   if cap then cost = math.max(cost, SPAN / cap) end
-  if tokens_per_min > 0 then cost = math.max(cost, REACH * tokens * (numbers.ratio or 1) / tokens_per_min) end
+  if tokens_per_min > 0 then cost = math.max(cost, REACH * tokens * (numbers.ratio or USUAL_RATIO) / tokens_per_min) end
   if concurrent > 0 then cost = math.max(cost, 0.5 * (numbers.hold or 200) / concurrent) end
   return cost
 end

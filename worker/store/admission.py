@@ -7,7 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, insert, literal, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from worker.core.bells import Bell
 from worker.core.fairness import DEFAULT_STEPS, split
@@ -72,9 +85,14 @@ def hold_lock(store: Store, tx: Connection) -> None:
         tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
+WAITS_S = 1.0
+"""A run whose next moment is further away than this (a rate limit, a retry) leaves its slot to others meanwhile."""
+
+_WAITING = and_(active.c.phase == Phase.WAIT.value, active.c.parked.is_(None), active.c.due_at > NOW + WAITS_S)
+
 _HELD = (
     select(active.c.batch_id, active.c.klass, func.count().label("slots"))
-    .where(active.c.parked.is_(None))
+    .where(active.c.parked.is_(None), ~_WAITING)
     .group_by(active.c.batch_id, active.c.klass)
 )
 
@@ -133,7 +151,7 @@ def _pick(
     Moves virtual times, clocks and watermarks.
     """
     everything = tx.execute(_OPEN).all()
-    full = _at_parking_bound(tx, parked_bound)
+    full = _at_bound(tx, parked_bound)
     eligible = [row for row in everything if _may_admit(row) and row.id not in full]
     given = budgets.shares(tx, eligible, max(free, 0) + max(reserve_free, 0))
     eligible = [row for row in eligible if given.get(row.id, True)]
@@ -163,13 +181,14 @@ def _may_admit(row: AnyRow) -> bool:
     return row.sealed and row.paused_reason is None and row.watermark < row.total
 
 
-def _at_parking_bound(tx: Connection, bound: int) -> set[str]:
+def _at_bound(tx: Connection, bound: int) -> set[str]:
+    """Batches of which so many runs are parked for one reason, or wait, that no more of them may begin."""
     return set(tx.execute(_FULL, {"bound": bound}).scalars())
 
 
 _FULL = (
     select(active.c.batch_id)
-    .where(active.c.parked.is_not(None))
+    .where(or_(active.c.parked.is_not(None), _WAITING))
     .group_by(active.c.batch_id, active.c.parked)
     .having(func.count() >= bindparam("bound"))
 )

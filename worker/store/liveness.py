@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
 
-from worker.core.states import ENDED, WorkerState
+from worker.core.states import ENDED, QUEUE_INTERACTIVE, QUEUE_THINK, WorkerState
 from worker.store.session import NOW, Store
 from worker.store.tables import runs, workers
 
@@ -109,6 +109,13 @@ def beats(store: Store) -> dict[str, int]:
     )
     with store.read() as tx:
         return {row.id: row.beat for row in tx.execute(query)}
+
+
+def thinkers(store: Store) -> int:
+    """How many live workers call models."""
+    with store.read() as tx:
+        live = tx.execute(select(workers.c.queues).where(workers.c.state == WorkerState.UP.value)).scalars()
+        return sum(bool({QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues or ())) for queues in live)
 
 
 def void(store: Store, worker_id: str, seen_beat: int) -> bool:

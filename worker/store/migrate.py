@@ -35,6 +35,7 @@ def upgrade(url: str) -> None:
             config = _config()
             config.attributes["connection"] = tx
             command.upgrade(config, "head")
+            reach("migrate.written")
     finally:
         store.dispose()
 
