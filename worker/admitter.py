@@ -12,6 +12,7 @@ from worker.faults import reach
 from worker.settings import Settings
 from worker.store.admission import Capacity, admit
 from worker.store.session import Store
+from worker.store.trouble import trouble
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class Admitter:
                 self.admit_now()
             except SQLAlchemyError as error:
                 # Every sweeper pokes again; an outage of the database costs time, not runs.
-                log.warning("Admission was not possible: %s", error.__class__.__name__)
+                log.warning("Admission was not possible: %s", trouble(error))
             except Exception:  # a bug of ours must not end the thread through which every run begins
                 log.exception("Admission failed; the next poke tries again")
             self._stopping.wait(PAUSE_S)

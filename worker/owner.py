@@ -32,6 +32,11 @@ class Owner:
             raise RuntimeError("This process has not registered as a worker.")
         return self._id
 
+    @property
+    def known(self) -> str | None:
+        """The id of a process that has registered, and that has used it."""
+        return self._id
+
     def refused(self) -> bool:
         """A claim was refused: look whether the parent has a new id by now. True: it has."""
         if self._path is None or not self._path.exists():

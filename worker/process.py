@@ -28,8 +28,10 @@ from worker.settings import settings
 from worker.store import takeover
 from worker.store.control import note_stopped
 from worker.store.liveness import WorkerInfo, beat, ended_among, register, set_state
+from worker.store.trouble import trouble
 from worker.sweeper import Sweeper
 from worker.tasks.base import install
+from worker.tasks.insisting import insist
 from worker.tasks.requests import REPORTS
 
 log = logging.getLogger(__name__)
@@ -86,7 +88,13 @@ class WorkerProcess:
         self.rt.owner.forget()
 
     def report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
-        """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep."""
+        """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep.
+
+        Goes on while the database is away: who is alive is not missed, so its call would wait for its deadline.
+        """
+        insist("report", lambda: self._report_lost(run_id, step, call, attempt, outcome), self._stopping.is_set)
+
+    def _report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
         lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.owner.id)
         if lease is None:
             note_stopped(self.rt.store, run_id)  # its run was cancelled, and this is the end of the stopping
@@ -111,7 +119,7 @@ class WorkerProcess:
                     log.error("%d threads are stuck: this worker retires", stuck)
                     os.kill(os.getpid(), signal.SIGTERM)
             except SQLAlchemyError as error:
-                log.warning("No heartbeat: the database is away (%s)", type(error).__name__)
+                log.warning("No heartbeat: %s", trouble(error))
             except Exception:  # whatever it is, without further beats this worker would be taken for dead
                 log.exception("A heartbeat failed")
 

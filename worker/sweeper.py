@@ -18,6 +18,7 @@ from worker.store import parking, sweeps, takeover
 from worker.store.control import Stopped, cancel_chunk, unfinished_cancels
 from worker.store.endpoints import reopen_due
 from worker.store.liveness import Pulse, beats, void
+from worker.store.trouble import trouble
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,8 @@ class Sweeper:
                 step()
         except (SQLAlchemyError, RedisError) as error:
             self._pulse.missed()
-            log.warning("This sweep ended early, the next one starts anew: %s", type(error).__name__)
+            why = trouble(error) if isinstance(error, SQLAlchemyError) else type(error).__name__
+            log.warning("This sweep ended early, the next one starts anew: %s", why)
         except Exception:  # a bug of ours must not end the thread on which every takeover rests
             self._pulse.missed()
             log.exception("This sweep failed, the next one starts anew")
@@ -71,7 +73,7 @@ class Sweeper:
 
     def void_the_dead(self) -> list[str]:
         """Declares owners dead that stopped beating; returns them."""
-        suspects = self._pulse.tick(beats(self._rt.store))
+        suspects = self._pulse.tick(beats(self._rt.store), self._rt.owner.known)
         dead = [owner for owner, seen in suspects.items() if void(self._rt.store, owner, seen)]
         for owner in dead:
             log.warning("Worker %s stopped beating: its work is taken over", owner)

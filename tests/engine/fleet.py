@@ -136,6 +136,7 @@ class Fleet:
             "calculator",
             "count_up",
             "look_up",
+            "keep",
             "nap",
             "doze",
             "compute",

@@ -116,6 +116,16 @@ def look_up(name: str) -> str:
     return f"{name} is known"
 
 
+@tool(group="test", idempotent=True, timeout_s=20)
+def keep(kilobytes: int, context: ToolContext) -> str:
+    """Keep a file.
+
+    Args:
+        kilobytes: how large
+    """
+    return context.artifacts.save("kept.bin", b"x" * 1024 * kilobytes, "application/octet-stream").name
+
+
 @tool(group="slow", idempotent=True, timeout_s=600)
 def nap(seconds: float, context: ToolContext) -> str:
     """Sleep, and heed being cancelled.

@@ -63,6 +63,23 @@ def test_no_minute_sees_more_tokens_than_the_limit_and_nine_tenths_are_used(limi
     assert (sum(used for _, used in fleet.arrivals) - before) / 5 >= 0.9 * 100_000
 
 
+def test_calls_that_may_use_seven_times_what_they_do_still_use_nine_tenths(limiter: Limiter) -> None:
+    fleet = Fleet(
+        limiter,
+        Limits(tokens_per_min=200_000),
+        waiting=100,
+        latency_s=10.0,
+        reserve_tokens=5_500,
+        use_tokens=lambda dice: dice.randint(500, 900),
+    )
+    fleet.run(180)
+    before = sum(used for _, used in fleet.arrivals)
+    fleet.run(300)
+    _, tokens = most_in_a_minute(fleet.arrivals)
+    assert tokens <= 200_000
+    assert (sum(used for _, used in fleet.arrivals) - before) / 5 >= 0.9 * 200_000
+
+
 def test_never_more_calls_at_once_than_allowed_and_nine_tenths_are_in_use(limiter: Limiter) -> None:
     fleet = Fleet(limiter, Limits(concurrent=10), waiting=60, late_s=0.2)
     fleet.run(300)

@@ -1,9 +1,10 @@
 """The Lua script behind the shared limits: one atomic step in Redis for each question that a worker asks.
 
 A grant is counted in one-second buckets, and nothing is granted that would put more than the limit into any 60 seconds,
-give or take the way from the grant to the endpoint (SLACK). Who has to wait gets a slot of its own: slots are spaced by
-what a call costs, so that nobody comes in vain and the whole limit is used. Slots reach no further than HORIZON ahead:
-what is cancelled wastes little. All keys expire.
+give or take the way from the grant to the endpoint (SLACK). Of tokens the most that a call may use is counted until it
+has ended; once ENOUGH calls have shown what they use, the greatest share of that which any used lately. Who has to wait
+gets a slot of its own: slots are spaced by what a call costs, so that nobody comes in vain and the whole limit is used.
+Slots reach no further than HORIZON ahead: what is cancelled wastes little. All keys expire.
 
 A Redis that lost its memory has no `started` mark: in its first minute every bucket begins as if the limit were just
 used up evenly, so that the grants before and after together stay within the limit. A worker that knew an older mark
@@ -14,6 +15,7 @@ each call that ends without a slot of its own frees one of those.
 SCRIPT = """
 local SPAN, SLACK, BUCKET, HORIZON, SHIFT = 60000, 1500, 1000, 30000, 2000
 local KEEP, KEEP_MARK = 600000, 86400000
+local ENOUGH, FORGETS = 20, 0.995
 local USUAL_RATIO = 0.1  -- of what is reserved, so much is used as a rule; only until the first calls have ended
 local REACH = SPAN + SLACK + BUCKET
 local state, queue, held, adaptive, started = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -126,13 +128,18 @@ local function take_concurrent(concurrent, hold)
   return true
 end
 
+local function to_book(numbers, tokens)
+  if (numbers.seen or 0) < ENOUGH then return tokens end
+  return math.min(tokens, math.ceil(tokens * numbers.peak))
+end
+
 local function grant(per_min, tokens_per_min, tokens)
   local second = math.floor(now / BUCKET)
   if per_min > 0 then redis.call('HINCRBY', state, 'r' .. second, 1) end
   if tokens_per_min > 0 then redis.call('HINCRBY', state, 't' .. second, math.ceil(tokens)) end
   redis.call('ZREM', queue, id)
   keep(state, KEEP)
-  return {1, 0, second, now}
+  return {1, 0, second, now, '', math.ceil(tokens)}
 end
 
 local function acquire()
@@ -155,14 +162,14 @@ local function acquire()
   end
   if slot > now then return wait_for(slot, next_slot) end
 
-  local room = 0
+  local room, booked = 0, to_book(numbers, tokens)
   if per_min > 0 then room = fits_at(buckets.r, per_min, 1) end
-  if tokens_per_min > 0 then room = math.max(room, fits_at(buckets.t, tokens_per_min, tokens)) end
+  if tokens_per_min > 0 then room = math.max(room, fits_at(buckets.t, tokens_per_min, booked)) end
   local behind = math.max(next_slot, now) + math.max(cost, 20)
   if room > now + cost then return wait_for(math.max(room, behind), math.max(room, behind)) end
   if room > 0 then return wait_for(room, next_slot) end  -- others were late: only a moment, so the place is kept
   if concurrent > 0 and not take_concurrent(concurrent, hold) then return wait_for(behind, behind) end
-  return grant(per_min, tokens_per_min, tokens)
+  return grant(per_min, tokens_per_min, booked)
 end
 
 local function smooth(name, value)
@@ -170,16 +177,20 @@ local function smooth(name, value)
   redis.call('HSET', state, name, old and old * 0.8 + value * 0.2 or value)
 end
 
--- The call has ended: its slot is free, and what it really used replaces what was reserved (-1: nobody knows).
+-- The call has ended: its slot is free, and what it really used replaces what was booked (-1: nobody knows).
 local function settle()
-  local second, reserved, used, granted = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+  local second, booked, used, granted = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+  local most = tonumber(ARGV[8])
   if redis.call('ZREM', held, id) == 0 then free_lost() end
   if redis.call('EXISTS', state) == 0 then return {1, 0, 0, now} end
   smooth('hold', math.max(now - granted, 1))
-  if used >= 0 and reserved > 0 then
-    smooth('ratio', math.min(used / reserved, 1))
+  if used >= 0 and most > 0 then
+    local share = math.min(used / most, 1)
+    smooth('ratio', share)
+    redis.call('HSET', state, 'peak', math.max(share, FORGETS * (redis.call('HGET', state, 'peak') or 0)))
+    redis.call('HINCRBY', state, 'seen', 1)
     local field = 't' .. second
-    if redis.call('HEXISTS', state, field) == 1 then redis.call('HINCRBY', state, field, used - reserved) end
+    if redis.call('HEXISTS', state, field) == 1 then redis.call('HINCRBY', state, field, used - booked) end
   end
   return {1, 0, 0, now}
 end

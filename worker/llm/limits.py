@@ -33,6 +33,9 @@ class Granted:
 
     token_id: str
     tokens: int
+    """What it may use at most."""
+    booked: int
+    """What is counted for it until it has ended."""
     second: int
     granted_ms: int
 
@@ -88,16 +91,16 @@ class Limiter:
         """
         figures = (limits.requests_per_min or 0, limits.tokens_per_min or 0, limits.concurrent or 0)
         arguments = (tokens, *figures, int(hold_s * 1000), self._dice(), self._known_mark())
-        granted, wait_ms, second, at_ms, mark = self._run("acquire", key, token_id, clock_ms, *arguments)
+        granted, wait_ms, second, at_ms, mark, *booked = self._run("acquire", key, token_id, clock_ms, *arguments)
         self._mark, self._mark_seen_at = mark, time.monotonic()
         if granted:
-            return Granted(token_id, min(tokens, limits.tokens_per_min or 0), second, at_ms)
+            return Granted(token_id, min(tokens, limits.tokens_per_min or 0), booked[0], second, at_ms)
         return At(now_s + wait_ms / 1000)
 
     def settle(self, key: str, granted: Granted, used_tokens: int | None, clock_ms: int | None = None) -> None:
         """The call has ended: frees its slot and counts what it used; None: unknown, the reservation stands."""
         used = -1 if used_tokens is None else used_tokens
-        arguments = (granted.second, granted.tokens, used, granted.granted_ms)
+        arguments = (granted.second, granted.booked, used, granted.granted_ms, granted.tokens)
         self._run("settle", key, granted.token_id, clock_ms, *arguments)
 
     def release(self, key: str, token_id: str, clock_ms: int | None = None) -> bool:

@@ -22,13 +22,24 @@ def save_artifact(store: Store, data_dir: Path, lease: Lease, name: str, data: b
     artifact_id = new_id("file")
     path = data_dir / "artifacts" / lease.run_id / f"{artifact_id}-{name}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    _write_whole(path, data)
     key = {"run_id": lease.run_id, "step": lease.step, "call": lease.call, "name": name}
     row = {"media_type": media_type, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(), "path": str(path)}
     with store.write() as tx:
         tx.execute(delete(artifacts).where(*(artifacts.c[column] == value for column, value in key.items())))
         tx.execute(insert(artifacts).values(id=artifact_id, created_at=NOW, **key, **row))
     return artifact_id
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Under its name there is the whole file or none."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def read_note(store: Store, scope: str, name: str) -> str | None:

@@ -88,13 +88,19 @@ class Pulse:
         self.dead_after = dead_after
         self._seen: dict[str, tuple[int, int]] = {}
 
-    def tick(self, beats: Mapping[str, int]) -> dict[str, int]:
-        """One successful look at all beating owners. Returns the suspects with the beat they stopped at."""
+    def tick(self, beats: Mapping[str, int], own: str | None = None) -> dict[str, int]:
+        """One successful look at all beating owners. Returns the suspects with the beat they stopped at.
+
+        `own` is who looks. While its own beats do not arrive either (a full disk can be read), silence proves nothing.
+        """
         seen = {}
         for owner, count in beats.items():
             last, unchanged = self._seen.get(owner, (count, -1))
             seen[owner] = (count, unchanged + 1 if count == last else 0)
         self._seen = seen
+        if own is not None and (own not in seen or seen[own][1] > self.dead_after // 2):
+            self.missed()
+            return {}
         return {owner: count for owner, (count, unchanged) in seen.items() if unchanged >= self.dead_after}
 
     def missed(self) -> None:

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
+from worker.store.trouble import trouble
+
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -31,7 +33,7 @@ def insist(what: str, write: Callable[[], T], stop: Callable[[], bool] = lambda:
             if not _passing(error) or stop() or time.monotonic() - began > GIVE_UP_AFTER_S:
                 raise
             doubtful = True
-            log.warning("%s: the database is away (%s), trying again in %.1f s", what, type(error).__name__, wait_s)
+            log.warning("%s: %s, trying again in %.1f s", what, trouble(error), wait_s)
             time.sleep(wait_s)
             wait_s = min(LONGEST_WAIT_S, wait_s * 2)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.base import ArtifactRef
+from tools.base import ArtifactRef, ToolError
 from worker.store.claims import Lease
 from worker.store.kept import read_note, save_artifact, write_note
 from worker.store.session import Store
+from worker.tasks.insisting import insist
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,15 @@ class StoredArtifacts:
 
     def save(self, name: str, data: bytes, media_type: str) -> ArtifactRef:
         plain = Path(name).name or "file"
-        artifact_id = save_artifact(self.store, self.data_dir, self.lease, plain, data, media_type)
+        try:
+            artifact_id, _ = insist(
+                "artifact",
+                lambda: save_artifact(self.store, self.data_dir, self.lease, plain, data, media_type),
+            )
+        except OSError as error:
+            raise ToolError(
+                f"The file {plain} could not be kept: {error.strerror or error}.", retryable=True
+            ) from error
         return ArtifactRef(plain, media_type, len(data), f"{self.api_url}/api/artifacts/{artifact_id}")
 
 

@@ -1,0 +1,18 @@
+"""What is wrong with a database that does not do as it is told, in words for a log line."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlalchemy.exc import SQLAlchemyError
+
+_POSTGRES_DISK_FULL = "53100"
+
+
+def trouble(error: SQLAlchemyError) -> str:
+    """A full disk is told apart: nobody but an operator makes room."""
+    origin = getattr(error, "orig", None)
+    on_sqlite = getattr(origin, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    if on_sqlite or getattr(origin, "sqlstate", None) == _POSTGRES_DISK_FULL:
+        return "the database's disk is full"
+    return f"the database is away ({type(error).__name__})"
