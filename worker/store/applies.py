@@ -181,6 +181,7 @@ def apply_call(
 
 
 def _is_usual(change: CallChange) -> bool:
+    """A call that is done, which it is alike whether or not it had started, and that does not end its run."""
     return change.changes["state"] == CallState.DONE and not isinstance(change.run, End)
 
 

@@ -149,8 +149,7 @@ def _apply(rt: Runtime, tool: Tool, work: CallWork, event: CallEvent, spent: Spe
         return decide_call(hot, replace(view, idempotent=tool.idempotent, max_attempts=tool.max_attempts), event)
 
     lease = work.lease
-    # Whether a call that must not be repeated has started, its claim could not see.
-    seen = (work.seen, work.view) if work.seen is not None and tool.idempotent else None
+    seen = (work.seen, work.view) if work.seen is not None else None
     applied, doubtful = insist("apply", lambda: apply_call(rt.store, lease, decide, spent, seen), rt.draining.is_set)
     if applied is not None:
         return applied
