@@ -42,8 +42,8 @@ down: setup ## stop it
 bench: setup ## measure: calls a second, latencies, rows; prints a table
 	$(BIN)/python -m tests.bench
 
-chaos: setup ## several hundred questions while faults strike; SEED=n repeats a run
-	$(BIN)/python -m pytest tests/faults -m chaos --chaos-seed $(SEED)
+chaos: setup ## several hundred questions while faults strike, and a minute under limits; SEED=n repeats a run
+	$(BIN)/python -m pytest tests/faults tests/engine/test_limits.py -m chaos -s --chaos-seed $(SEED)
 
 pins: ## write requirements*.txt, with hashes, from what is installed in .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools

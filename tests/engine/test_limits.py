@@ -12,12 +12,11 @@ from tests.engine.fleet import Fleet
 from tests.engine.questions import long_ones
 from worker.store.control import pause_batch
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 REQUESTS_A_MIN = 240
 TOKENS_A_MIN = 200_000
 WARM_UP_S, MINUTE_S, SETTLING_S, ALONE_S = 10.0, 60.0, 3.0, 8.0
-
 
 Calls = list[tuple[float, int]]
 """When each call came to the practice model, and what it weighs."""
