@@ -55,6 +55,23 @@ def test_a_redis_that_restarts_empty_or_is_cut_off_for_a_while_costs_no_run(
     assert_whole(fleet, batch)
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_a_pool_child_that_dies_while_the_database_is_away_is_reported_when_it_is_back(fleet: Fleet) -> None:
+    with Proxy(fleet.database_url).serving() as proxy:
+        fleet.database_url = proxy.url
+        fleet.start(THINK)
+        tools = fleet.start(["tools.slow"], pool="prefork", slots=1)
+        fleet.submit(["Use doze(seconds=300)."])
+        fleet.wait("the tool runs", lambda: len(fleet.in_flight(call=True)) == 1)
+        (held,) = fleet.in_flight(call=True)
+        with proxy.gone():
+            for child in tools.children():
+                child.kill()
+            fleet.wait("its parent tries to tell", lambda: "report: the database is away" in tools.output())
+        told = select(attempts).where(attempts.c.token == held.token, attempts.c.outcome == "lost")
+        fleet.wait("it has told", lambda: len(fleet.rows(told)) == 1, 10)
+
+
 def _stay_away(fleet: Fleet, proxy: Proxy) -> None:
     """Cuts for twice the time after which a worker that does not beat is missed."""
     with proxy.gone():
