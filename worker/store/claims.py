@@ -122,20 +122,15 @@ def start_call(store: Store, lease: Lease) -> bool:
     False: the lease is gone or past its deadline, the run or its batch has ended, or the call was started before
     (`started` tells whether by this very lease); the effect must not happen.
     """
+    values = {"run": lease.run_id, "at": lease.step, "nth": lease.call, "mine": lease.token}
+    if store.at_once and store.once(_START_AT_ONCE, values) is not None:
+        return True
     with store.write() as tx:
         # A pause lets what was claimed finish, so it is not looked at here.
         run = tx.execute(_LOCK_STARTING, {"run": lease.run_id, "at": lease.step}).one_or_none()
-        if run is None:
+        if run is None or tx.execute(_START_IN_BATCH, values | {"batch": run.batch_id}).rowcount != 1:
             return False
-        started = tx.execute(
-            update(tool_calls)
-            .where(*_call_key(lease), tool_calls.c.token == lease.token, tool_calls.c.lease_until > NOW)
-            .where(tool_calls.c.started_at.is_(None), exists().where(batches.c.id == run.batch_id, _BATCH_OPEN))
-            .values(started_at=NOW)
-        )
-        if started.rowcount != 1:
-            return False
-        tx.execute(update(attempts).where(attempts.c.token == lease.token).values(started_at=NOW))
+        tx.execute(_NOTE_START, values)
         return True
 
 
@@ -219,6 +214,21 @@ _STARTING = select(active.c.batch_id, active.c.config_hash).where(
 )
 _ACTING = _STARTING.where(active.c.paused.is_(False), active.c.parked.is_(None))
 _LOCK_STARTING, _LOCK_ACTING = _STARTING.with_for_update(), _ACTING.with_for_update()
+
+_START = (
+    update(tool_calls)
+    .where(
+        tool_calls.c.run_id == bindparam("run"),
+        tool_calls.c.step == bindparam("at"),
+        tool_calls.c.call == bindparam("nth"),
+        tool_calls.c.token == bindparam("mine"),
+        tool_calls.c.lease_until > NOW,
+        tool_calls.c.started_at.is_(None),
+    )
+    .values(started_at=NOW)
+)
+_START_IN_BATCH = _START.where(exists().where(batches.c.id == bindparam("batch"), _BATCH_OPEN))
+_NOTE_START = update(attempts).where(attempts.c.token == bindparam("mine")).values(started_at=NOW)
 
 _CLAIM_CALL = (
     update(tool_calls)
@@ -315,5 +325,14 @@ def _claim_call_at_once() -> Select[Any]:
     return select(locked, claimed).select_from(locked.join(claimed, true())).add_cte(written)
 
 
+def _start_at_once() -> Select[Any]:
+    its_batch = select(true()).where(batches.c.id == active.c.batch_id, _BATCH_OPEN).scalar_subquery()
+    free = _STARTING.with_only_columns(active.c.run_id).where(its_batch)
+    locked = free.with_for_update(skip_locked=True, of=active).cte("locked")
+    begun = _START.where(tool_calls.c.run_id == locked.c.run_id).returning(tool_calls.c.run_id).cte("begun")
+    return select(begun).add_cte(_NOTE_START.where(attempts.c.run_id == begun.c.run_id).cte("noted"))
+
+
+_START_AT_ONCE = _start_at_once()
 _CLAIM_THINK_AT_ONCE = _claim_think_at_once()
 _CLAIM_CALL_AT_ONCE = _claim_call_at_once()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Table, select, update
+from sqlalchemy import Connection, Table, bindparam, select, update
 
 from worker.core.records import Usage
 from worker.core.states import ENDED, Outcome
@@ -21,9 +21,19 @@ def reserve(store: Store, lease: Lease, bound_usd: float) -> bool:
 
     Whatever happens then, a call whose usage is never told keeps this bound. Safe to repeat.
     """
-    mine = update(attempts).where(attempts.c.token == lease.token, attempts.c.ended_at.is_(None))
+    values = {"mine": lease.token, "usd": bound_usd}
+    if store.at_once:
+        return store.once(_RESERVE, values) is not None
     with store.write() as tx:
-        return tx.execute(mine.values(reserved_usd=bound_usd)).rowcount == 1
+        return tx.execute(_RESERVE, values).one_or_none() is not None
+
+
+_RESERVE = (
+    update(attempts)
+    .where(attempts.c.token == bindparam("mine"), attempts.c.ended_at.is_(None))
+    .values(reserved_usd=bindparam("usd"))
+    .returning(attempts.c.token)
+)
 
 
 def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
