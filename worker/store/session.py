@@ -84,11 +84,12 @@ class Store:
         no lock that a writer would wait for.
         """
         with self.engine.connect() as connection:
-            connection.info[_READING] = True
+            marks = connection.info  # held, since a connection that broke meanwhile would not give it out again
+            marks[_READING] = True
             try:
                 yield connection
             finally:
-                connection.info.pop(_READING, None)
+                marks.pop(_READING, None)
 
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
         """One statement that is a transaction of its own, and its row, if any: one round trip on PostgreSQL."""
