@@ -33,6 +33,7 @@ from worker.sweeper import Sweeper
 from worker.tasks.base import install
 from worker.tasks.insisting import insist
 from worker.tasks.requests import REPORTS
+from worker.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
 
@@ -217,6 +218,7 @@ def _stop_child(request: Any) -> None:
 def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
     """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
     rt = build_runtime(settings(), app)
+    rt.turnstile = Turnstile.for_threads(concurrency)
     install(rt)
     label = name or f"{'+'.join(queues)}@{socket.gethostname()}"
     thinks = {QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues)

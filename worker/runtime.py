@@ -29,6 +29,7 @@ from worker.sharing import ToolSharing
 from worker.store.session import Store, open_store
 from worker.store.submit import get_configuration
 from worker.throttle import Throttle
+from worker.turnstile import Turnstile
 
 
 class InFlight:
@@ -100,6 +101,7 @@ class Runtime:
     draining: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
+        self.turnstile = Turnstile()
         self.gate = Gate(self.store)
         shared = limiter(self.settings)
         self.throttle = Throttle(shared, self.gate, self.store)

@@ -68,6 +68,11 @@ class Thought:
 
 def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
     """Does one model call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the call failed."""
+    with rt.turnstile:
+        return _carry_out(rt, run_id, step, attempt)
+
+
+def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
     work = _claim(rt, run_id, step, attempt)
     body = rt.configuration(work.config_hash)
     with rt.in_flight.attempt(work.lease.token, run_id, body["call_time_limit_s"] + MARGIN_S) as abort:
@@ -140,7 +145,8 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
         raise Discarded
     reach("think.claimed")
     try:
-        reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
+        with rt.turnstile.aside():
+            reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
     except CallEnded as ended:
         rt.throttle.settle(endpoint, slot, ended.usage)
         return _ended(rt, work, endpoint, ended)
