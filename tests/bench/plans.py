@@ -44,7 +44,7 @@ def _backlog(bench: Bench, queued: int, paused: int = 0) -> Iterator[tuple[Store
     if paused:
         pause_batch(store, fill(store, paused))
     batch_id = fill(store, queued)
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with store.read() as connection:
         connection.execute(text("VACUUM ANALYZE"))
     bench.say(f"{paused + queued:,} runs made in {time.perf_counter() - began:.1f} s")
     yield store, url, batch_id

@@ -41,7 +41,7 @@ def _sql_bytes(opened: Rig) -> float:
         with opened.store.write() as tx:
             pages, unused, page_bytes = (tx.execute(text(f"PRAGMA {name}")).scalar_one() for name in names)
             return float((pages - unused) * page_bytes)
-    with opened.store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with opened.store.read() as connection:
         sizes = []
         for table in TABLES:
             connection.execute(text(f"VACUUM FULL {table}"))

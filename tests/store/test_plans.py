@@ -36,7 +36,7 @@ def fill(world: World, count: int) -> str:
         tx.execute(text(_FILL), {"prefix": f"{batch_id}-", "batch": batch_id, "config": config, "count": count})
         tx.execute(text("UPDATE batches SET total = :count WHERE id = :batch"), {"count": count, "batch": batch_id})
     seal(world.store, batch_id)
-    with world.store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with world.store.read() as connection:
         connection.execute(text("ANALYZE"))
     return batch_id
 
