@@ -45,8 +45,7 @@ class FirstCalls:
         self.most_usd = max(self.most_usd, bound or 0.0)
 
     def _fixed(self, body: JsonObject) -> int:
-        known = self._context.tools.tools
-        tools = [known[name] for name in body["tools"] if name in known]
+        tools = self._context.tools.known(body["tools"])
         spoken = dialect(body["dialect"])
         system = system_prompt(spoken, tools, body["instructions"])
         return len(orjson.dumps([system, body.get("examples"), spoken.request(tools)])) + FRAME_BYTES

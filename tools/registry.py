@@ -38,6 +38,10 @@ class Registry:
             found.setdefault(tool.group, []).append(tool)
         return found
 
+    def known(self, names: Iterable[str]) -> list[Tool]:
+        """The tools of these names, in their order; a name that no tool has is passed over."""
+        return [self.tools[name] for name in names if name in self.tools]
+
     def add(self, tool: Tool, module: str) -> None:
         """Take a tool in, or note a clash: names differ by more than case, since models write either."""
         if any(known is tool for known in self.tools.values()):

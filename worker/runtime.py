@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from celery import Celery
 
-from tools.base import Tool
 from tools.registry import Registry, load_tools
 from worker.core.errors import StopReason
 from worker.core.records import JsonObject
@@ -110,13 +109,9 @@ class Runtime:
         self.configuration = functools.lru_cache(maxsize=256)(self._load_configuration)
         self.system_prompt = functools.lru_cache(maxsize=256)(self._render_system_prompt)
 
-    def tools_of(self, body: JsonObject) -> list[Tool]:
-        """The tools of a configuration that this process knows."""
-        return [self.registry.tools[name] for name in body["tools"] if name in self.registry.tools]
-
     def _render_system_prompt(self, digest: str) -> str:
         body = self.configuration(digest)
-        return system_prompt(dialect(body["dialect"]), self.tools_of(body), body["instructions"])
+        return system_prompt(dialect(body["dialect"]), self.registry.known(body["tools"]), body["instructions"])
 
     def _load_configuration(self, digest: str) -> JsonObject:
         return get_configuration(self.store, digest)

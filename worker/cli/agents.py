@@ -58,8 +58,7 @@ def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) ->
 
 def prompt_of(body: JsonObject, question: str) -> list[Message]:
     """The conversation of a first step."""
-    registry = load_tools(settings().tool_modules)
-    tools = [registry.tools[name] for name in body["tools"] if name in registry.tools]
+    tools = load_tools(settings().tool_modules).known(body["tools"])
     examples = [_example(given) for given in body["examples"]]
     spoken = dialect(body["dialect"])
     return messages(spoken, system_prompt(spoken, tools, body["instructions"]), examples, question, ())

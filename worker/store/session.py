@@ -92,7 +92,10 @@ class Store:
                 marks.pop(_READING, None)
 
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
-        """One statement that is a transaction of its own, and its row, if any: one round trip on PostgreSQL."""
+        """One statement that is a transaction of its own, one round trip, and its row, if any.
+
+        It may write only where `at_once` says so: SQLite would roll it back.
+        """
         with self.read() as connection:
             return connection.execute(statement, values).one_or_none()
 

@@ -26,7 +26,7 @@ from worker.core.records import (
 )
 from worker.dialects import dialect
 from worker.dialects.binding import Unbound, bind
-from worker.dialects.prompt import messages, system_prompt
+from worker.dialects.prompt import messages
 from worker.dialects.prose import prose
 from worker.llm.client import ModelReply
 from worker.store.applies import StepRecord
@@ -50,18 +50,12 @@ class Prompt:
         return sum(len(str(message.get("content") or "").encode()) for message in self.messages)
 
 
-def prompt(
-    body: JsonObject, tools: Sequence[Tool], past: History, hot: Hot, limits: Limits, system: str | None = None
-) -> Prompt:
-    """The whole conversation, fixed part first; at a last step the model is told to answer now.
-
-    `system` is the system prompt of this configuration, where it is known already.
-    """
+def prompt(body: JsonObject, system: str, tools: Sequence[Tool], past: History, hot: Hot, limits: Limits) -> Prompt:
+    """The whole conversation after the system prompt; at a last step the model is told to answer now."""
     spoken = dialect(body["dialect"])
     final = last_step(hot, limits)
     notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
     examples = [example_of(given) for given in body.get("examples", [])]
-    system = system or system_prompt(spoken, tools, body["instructions"])
     asked = messages(spoken, system, examples, past.question, fold(past.turns, hot.folds), notice)
     return Prompt(asked, spoken.stop, spoken.request(tools))
 

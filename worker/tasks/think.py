@@ -130,8 +130,8 @@ def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thou
 
 def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSettings, abort: Abort) -> Thought:
     past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
-    tools = rt.tools_of(body)
-    asked = prompt(body, tools, past, work.hot, _limits(body), rt.system_prompt(work.config_hash))
+    tools = rt.registry.known(body["tools"])
+    asked = prompt(body, rt.system_prompt(work.config_hash), tools, past, work.hot, _limits(body))
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
