@@ -7,7 +7,7 @@ TEST_WORKERS ?= auto
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint up down bench chaos pins clean
+.PHONY: help setup demo test lint up down bench soak chaos pins clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,9 @@ down: setup ## stop it
 
 bench: setup ## measure: calls a second, latencies, rows; prints a table
 	$(BIN)/python -m tests.bench
+
+soak: setup ## what takes minutes: load, a million rows, and `make chaos`; SEED=n as there
+	$(BIN)/python -m pytest tests -m "soak or chaos" -s --chaos-seed $(SEED)
 
 chaos: setup ## several hundred questions while faults strike, and a minute under limits; SEED=n repeats a run
 	$(BIN)/python -m pytest tests/faults tests/engine/test_limits.py -m chaos -s --chaos-seed $(SEED)
