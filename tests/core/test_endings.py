@@ -6,7 +6,7 @@ import pytest
 
 from worker.core.endings import Ending, ending_of
 
-SPELLINGS = {
+SPELLINGS: dict[Ending, list[str | None]] = {
     Ending.WHOLE: [None, "", "stop", "STOP", "eos", "eos_token", "end_turn", "stop_sequence", "COMPLETE", "EndTurn"],
     Ending.CALLS: ["tool_calls", "function_call", "tool_use", "TOOL_CALL"],
     Ending.LENGTH: ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "max_output_tokens"],
