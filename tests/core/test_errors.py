@@ -28,5 +28,5 @@ def test_only_errors_of_a_run_and_ours_have_a_code() -> None:
 def test_the_list_of_codes_is_the_documented_one() -> None:
     assert [code.value for code in ErrorCode] == [
         "max_steps", "deadline", "budget", "malformed_replies", "tool_loop",
-        "context_overflow", "content_filter", "model_rejected", "poisoned", "internal",
+        "context_overflow", "content_filter", "output_limit", "model_rejected", "poisoned", "internal",
     ]  # fmt: skip

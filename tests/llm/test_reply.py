@@ -55,3 +55,19 @@ def test_native_tool_calls_stay_in_the_message() -> None:
     assert completion.reply.message == message
     assert completion.reply.finish_reason == "tool_calls"
     assert completion.usage is None
+
+
+@pytest.mark.parametrize(
+    ("message", "usage", "only"),
+    [
+        ({"content": "", "reasoning_content": "Let me see"}, None, True),
+        ({"content": None, "reasoning": "Let me see"}, None, True),
+        ({"content": ""}, {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 9}}, True),
+        ({"content": "42", "reasoning_content": "Let me see"}, None, False),
+        ({"content": None, "reasoning_content": "hm", "tool_calls": [{"function": {"name": "f"}}]}, None, False),
+        ({"content": ""}, None, False),
+    ],
+)
+def test_a_reply_that_only_thought_is_marked(message: dict[str, Any], usage: object, only: bool) -> None:
+    body = {"choices": [{"message": message, "finish_reason": "length"}], "usage": usage}
+    assert read_completion(orjson.dumps(body), {}).reply.reasoning_only is only

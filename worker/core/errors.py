@@ -9,21 +9,24 @@ StepmillError                     culprit     what follows
     ├── TransientError            transient   tried again after a delay
     │   ├── RateLimited                       429: the endpoint pauses for the fleet
     │   ├── EndpointBusy                      503, 529: likewise
-    │   ├── EndpointFailed                    other 5xx, 408, 409
+    │   ├── EndpointFailed                    502, 504, 408, 409, 425, or a 500 that says it passes
     │   ├── Unreachable                       no connection came about
     │   ├── ConnectionLost                    the connection broke, or the reply was cut
+    │   ├── BrokenOff                         the provider broke its reply off, and said so
+    │   ├── UnknownError                      an error that nobody recognises: repeated twice at most
     │   ├── BadReply                          a 200 that is no chat completion
     │   └── ModelTimeout                      the call's total time limit passed
     ├── RunError                  run         ends the run with its code
     │   ├── ContextOverflow                   the conversation is too long (folded once, then ends)
     │   ├── ContentFilter                     the provider refused the content
-    │   └── ModelRejected                     the provider refused the request
+    │   ├── OutputLimitTooLarge               `max_output_tokens` alone does not fit the model
+    │   └── ModelRejected                     the provider refused the request, for a reason that it names
     │       └── ToolsUnsupported              … since the endpoint has no tool calls
     └── OperatorError             operator    the endpoint pauses until someone acts; waiting runs do not fail
         ├── WrongKey                          401
         ├── AccessDenied                      403
         ├── UnknownModel                      404: the model, or the address, does not exist
-        └── QuotaExhausted                    402, or 429 `insufficient_quota`
+        └── QuotaExhausted                    402, or whatever says that money or quota ran out
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ class ErrorCode(StrEnum):
     TOOL_LOOP = "tool_loop"
     CONTEXT_OVERFLOW = "context_overflow"
     CONTENT_FILTER = "content_filter"
+    OUTPUT_LIMIT = "output_limit"
     MODEL_REJECTED = "model_rejected"
     POISONED = "poisoned"
     INTERNAL = "internal"
@@ -157,7 +161,7 @@ class EndpointBusy(TransientError):
 
 
 class EndpointFailed(TransientError):
-    """Any other 5xx, 408 or 409."""
+    """A failure that is known to pass: 502, 504, 408, 409, 425, or a 500 that says so."""
 
 
 class Unreachable(TransientError):
@@ -166,6 +170,20 @@ class Unreachable(TransientError):
 
 class ConnectionLost(TransientError):
     """The connection broke after the request was sent, or the reply was cut."""
+
+
+class BrokenOff(TransientError):
+    """The provider ended its reply before it was whole: its `finish_reason` or an error beside the message says so.
+
+    What came is no answer and no action. `usage` is what the endpoint reported for it.
+    """
+
+
+class UnknownError(TransientError):
+    """An error whose cause nobody recognises: an odd 4xx, or a 500 without a reason that is known to pass.
+
+    Repeated at most twice for one request while the endpoint answers others; otherwise the endpoint pauses.
+    """
 
 
 class BadReply(TransientError):
@@ -195,8 +213,23 @@ class ContentFilter(RunError):
     code = ErrorCode.CONTENT_FILTER
 
 
+class OutputLimitTooLarge(RunError):
+    """The prompt fits, but not with `max_output_tokens`: a lower one helps.
+
+    `limit` is the most output tokens that the endpoint would take for this prompt, None where it does not say.
+    """
+
+    code = ErrorCode.OUTPUT_LIMIT
+
+    def __init__(
+        self, message: str, *, limit: int | None = None, usage: Usage | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message, usage=usage, status=status)
+        self.limit = limit
+
+
 class ModelRejected(RunError):
-    """The provider refused the request as it is (400, 422)."""
+    """The provider refused the request as it is, for a reason that it names (400, 422)."""
 
     code = ErrorCode.MODEL_REJECTED
 
@@ -206,9 +239,23 @@ class ToolsUnsupported(ModelRejected):
 
 
 class OperatorError(CallEnded):
-    """Somebody has to act: the endpoint pauses and says why; runs wait for it and do not fail."""
+    """Somebody has to act: the endpoint pauses and says why; runs wait for it and do not fail.
+
+    `retry_after_s` is when it may pass by itself, as a free limit of the day does, else None.
+    """
 
     culprit = Culprit.OPERATOR
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message, usage=usage, status=status)
+        self.retry_after_s = retry_after_s
 
 
 class WrongKey(OperatorError):
@@ -224,4 +271,4 @@ class UnknownModel(OperatorError):
 
 
 class QuotaExhausted(OperatorError):
-    """The account has no money or quota left; waiting does not help, paying does."""
+    """The account has no money or quota left: paying helps, or the next day where `retry_after_s` says so."""

@@ -47,11 +47,13 @@ class Reply:
     """What the model returned for a step.
 
     `message` is the assistant message as the API sent it (native tool calls live there); `text` its content, or "".
+    `reasoning_only` is True where the model thought and then neither said nor called anything.
     """
 
     text: str
     finish_reason: str | None = None
     message: JsonObject = field(default_factory=dict)
+    reasoning_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,16 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Completion:
     reason = choice.get("finish_reason")
     if reason == "content_filter":
         raise ContentFilter("the provider's content filter cut the reply", usage=usage, status=200)
-    return Completion(Reply(_text(message.get("content")), _or_none(reason), message), usage)
+    text = _text(message.get("content"))
+    only_thought = not text.strip() and not message.get("tool_calls") and _reasoned(message, data.get("usage"))
+    return Completion(Reply(text, _or_none(reason), message, only_thought), usage)
+
+
+def _reasoned(message: dict[str, object], usage: object) -> bool:
+    """Whether the model thought, by what it wrote or by the tokens that were counted."""
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    counted = _count(details.get("reasoning_tokens")) if isinstance(details, dict) else 0
+    return bool(counted or message.get("reasoning_content") or message.get("reasoning"))
 
 
 def _no_message(data: dict[str, object], headers: Mapping[str, str], usage: Usage | None) -> CallEnded:
