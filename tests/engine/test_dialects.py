@@ -34,6 +34,7 @@ TOOLS = ["calculator", "count_characters"]
 THOUGHTS = ["I will use calculator for this.", "I will use count_characters for this.", "I know the answer now."]
 SEEN = ["6 * 7 = 42", '"r" occurs 3 times in the text.']
 ANSWER = "\n".join(SEEN)
+IDS = ["call00001", "call00002"]
 COUNTING = '{"text": "strawberry", "character": "r"}'
 WRITTEN = {
     "react_json": [
@@ -131,25 +132,24 @@ def replies(name: str) -> list[str]:
 
 def _assert_tidy_messages(fleet: Fleet, name: str, run: Any) -> None:
     entries = sent(fleet, run.id)
-    ids = [call.call_id for calls in stored(fleet, run.id)[1].values() for call in calls]
     begun = [
         {"role": "system", "content": _system(name)},
         {"role": "user", "content": question(6)},
     ]
-    first, second = _turn(name, 0, ids), _turn(name, 1, ids)
+    first, second = _turn(name, 0), _turn(name, 1)
     assert [entry["messages"] for entry in entries] == [begun, begun + first, begun + first + second]
 
 
-def _turn(name: str, index: int, ids: list[str]) -> list[dict[str, Any]]:
+def _turn(name: str, index: int) -> list[dict[str, Any]]:
     """A finished step as it is sent in the next ones."""
     said, seen = replies(name)[index], SEEN[index]
     if name != "native":
         return [{"role": "assistant", "content": said}, {"role": "user", "content": f"Observation: {seen}"}]
     arguments = ['{"expression": "6 * 7"}', COUNTING][index]
-    call = {"id": ids[index], "type": "function", "function": {"name": TOOLS[index], "arguments": arguments}}
+    call = {"id": IDS[index], "type": "function", "function": {"name": TOOLS[index], "arguments": arguments}}
     return [
         {"role": "assistant", "content": said, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": ids[index], "content": seen},
+        {"role": "tool", "tool_call_id": IDS[index], "content": seen},
     ]
 
 

@@ -63,6 +63,8 @@ class ToolRequest:
     tool: str
     args: JsonObject | str
     call_id: str | None = None
+    extra: JsonObject = field(default_factory=dict, compare=False)
+    """What the call carried beyond the chat API (`worker.core.echo`); two calls are the same whatever it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ class Observed:
     args: JsonObject
     observation: str
     call_id: str | None = None
+    """The endpoint's own id."""
+    extra: JsonObject = field(default_factory=dict)
+    """What the call carried beyond the chat API: it goes back where it came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,9 @@ class Turn:
     kept: str = ""
     notice: str | None = None
     answer: str | None = None
+    extra: JsonObject = field(default_factory=dict)
+    """What the message carried beyond the chat API: it goes back to the endpoint that is named by `endpoint_id`."""
+    endpoint_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

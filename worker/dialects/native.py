@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from worker.core.echo import tied_id, with_extra
 from worker.core.records import (
     Actions,
     Answer,
@@ -20,7 +21,7 @@ from worker.core.records import (
 )
 from worker.dialects.leaked import leaked_calls
 from worker.dialects.native_calls import requested
-from worker.dialects.text import NOTHING_SAID
+from worker.dialects.text import NOTHING_SAID, NOTHING_SEEN, spoken
 from worker.dialects.tidy import tidy
 
 _FORM = "Call a tool through the API's tool calls, or reply with the complete answer as text."
@@ -52,19 +53,18 @@ class Native:
 
     def transcript(self, turn: Turn) -> list[Message]:
         if not turn.calls:
-            said = turn.kept or turn.answer or NOTHING_SAID
+            said: Message = {"role": "assistant", "content": spoken(turn.kept, turn.answer) or NOTHING_SAID}
             notice: list[Message] = [{"role": "user", "content": turn.notice}] if turn.notice else []
-            return [{"role": "assistant", "content": said}, *notice]
-        ids = _ids(turn.calls)
-        calls = [_call(call, call_id) for call, call_id in zip(turn.calls, ids, strict=True)]
-        messages: list[Message] = [
-            {"role": "assistant", "content": (turn.kept or turn.thought) or None, "tool_calls": calls}
+            return [with_extra(said, turn.extra), *notice]
+        calls = [_call(call, turn) for call in turn.calls]
+        acting = {"role": "assistant", "content": spoken(turn.kept, turn.thought), "tool_calls": calls}
+        seen: list[Message] = [
+            {"role": "tool", "tool_call_id": "", "content": spoken(call.observation) or NOTHING_SEEN}
+            for call in turn.calls
         ]
-        messages += [
-            {"role": "tool", "tool_call_id": call_id, "content": call.observation}
-            for call, call_id in zip(turn.calls, ids, strict=True)
-        ]
-        return [*messages, {"role": "user", "content": turn.notice}] if turn.notice else messages
+        if turn.notice:  # nobody but the assistant may speak after a tool
+            seen[-1]["content"] += f"\n\n{turn.notice}"
+        return [with_extra(acting, turn.extra), *seen]
 
     def example(self, example: Example) -> list[Message]:
         messages: list[Message] = [{"role": "user", "content": example.question}]
@@ -83,18 +83,11 @@ def _definition(tool: ToolView) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _call(call: Observed, call_id: str) -> JsonObject:
+def _call(call: Observed, turn: Turn) -> JsonObject:
+    """A call as it was made. Where its endpoint does not need its own id back, the whole prompt gives it one."""
     arguments = json.dumps(call.args, ensure_ascii=False)
-    return {"id": call_id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
-
-
-def _ids(calls: Sequence[Observed]) -> list[str]:
-    """An id for each call: its own, or one made from its place where it has none or shares it."""
-    ids: list[str] = []
-    for index, call in enumerate(calls, start=1):
-        wanted = call.call_id or f"call_{index}"
-        ids.append(wanted if wanted not in ids else f"{wanted}_{index}")
-    return ids
+    known = {"id": tied_id(call.call_id, turn.extra, call.extra) or "", "type": "function"}
+    return with_extra({**known, "function": {"name": call.tool, "arguments": arguments}}, call.extra)
 
 
 def _content(reply: Reply) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from worker.core.echo import call_extra
 from worker.core.records import JsonObject, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.binding import needs_input
@@ -74,7 +75,8 @@ def _call(item: Any, tools: Sequence[ToolView]) -> ToolRequest | str:
     name = body.get("name") or (function if isinstance(function, str) else item.get("name"))
     arguments = next((body[key] for key in _ARGS if key in body), item.get("arguments"))
     call_id = item.get("id") or item.get("call_id") or item.get("tool_call_id")
-    return read_call(name, arguments, tools, str(call_id) if call_id else None)
+    call = read_call(name, arguments, tools, str(call_id) if call_id else None)
+    return call if isinstance(call, str) else replace(call, extra=call_extra(item))
 
 
 def _with_ids(calls: list[ToolRequest]) -> tuple[ToolRequest, ...]:
@@ -86,7 +88,7 @@ def _with_ids(calls: list[ToolRequest]) -> tuple[ToolRequest, ...]:
         while wanted in seen:
             wanted = f"{wanted}_{index}"
         seen.add(wanted)
-        numbered.append(ToolRequest(call.tool, call.args, wanted))
+        numbered.append(replace(call, call_id=wanted))
     return tuple(numbered)
 
 

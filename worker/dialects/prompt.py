@@ -32,43 +32,46 @@ def messages(
     turns: Sequence[Turn],
     final_notice: str | None = None,
 ) -> list[Message]:
-    """The whole conversation of a step. `final_notice` tells the model to answer now; it comes last."""
+    """The whole conversation of a step: user and assistant in turn, an assistant's tool calls with their results.
+
+    `final_notice` tells the model to answer now; it comes last, inside the last message.
+    """
     found: list[Message] = [{"role": "system", "content": system}]
     for example in examples:
         found += dialect.example(example)
     found.append({"role": "user", "content": question})
     for turn in turns:
         found += dialect.transcript(turn)
-    _renumber(found)
+    _give_ids(found)
     if final_notice:
         _say_last(found, final_notice)
     return found
 
 
 def _say_last(found: list[Message], notice: str) -> None:
-    """Adds to the user's last message, since some chat templates refuse two of them in a row."""
+    """Adds to the last message: templates refuse two of the user in a row, and all but the assistant after a tool."""
     last = found[-1]
-    if last["role"] == "user":
-        found[-1] = {**last, "content": f"{last['content']}\n\n{notice}"}
-    else:
+    if last["role"] == "assistant":
         found.append({"role": "user", "content": notice})
+    else:
+        found[-1] = {**last, "content": f"{last['content']}\n\n{notice}"}
 
 
-def _renumber(found: list[Message]) -> None:
-    """Gives every tool call of the conversation an id of its own; models repeat `call_1` in each step."""
+def _give_ids(found: list[Message]) -> None:
+    """Gives each tool call of the conversation an id, and its result, which follows in the same order.
+
+    Nine letters and digits suit every endpoint; endpoints' own are missing at times, or the same in each step. Those
+    that an endpoint needs back stand there already. A call has the same id in each step, so that prompt caches hit.
+    """
     seen: set[str] = set()
-    renamed: dict[str, str] = {}
+    waiting: list[str] = []
+    number = 0
     for message in found:
-        if message.get("tool_calls"):
-            renamed = {call["id"]: _unused(call["id"], seen) for call in message["tool_calls"]}
-            message["tool_calls"] = [{**call, "id": renamed[call["id"]]} for call in message["tool_calls"]]
-        elif message["role"] == "tool":
-            message["tool_call_id"] = renamed.get(message["tool_call_id"], message["tool_call_id"])
-
-
-def _unused(wanted: str, seen: set[str]) -> str:
-    candidate, number = wanted, 2
-    while candidate in seen:
-        candidate, number = f"{wanted}_{number}", number + 1
-    seen.add(candidate)
-    return candidate
+        for call in message.get("tool_calls", ()):
+            while not call["id"] or call["id"] in seen:
+                number += 1
+                call["id"] = f"call{number:05}"
+            seen.add(call["id"])
+            waiting.append(call["id"])
+        if message["role"] == "tool":
+            message["tool_call_id"] = waiting.pop(0)

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from worker.core.echo import with_extra
 from worker.core.records import Actions, Example, JsonObject, Message, Parsed, Reply, ToolRequest, ToolView, Turn
 from worker.dialects.plain import single_text
 
 NOTHING_SAID = "(empty reply)"
 """Stands in history for a reply that held nothing: endpoints refuse empty messages."""
+NOTHING_SEEN = "(empty result)"
+"""The same for what a tool gave back."""
 
 
 class TextDialect(ABC):
@@ -50,8 +53,9 @@ class TextDialect(ABC):
         for index, call in enumerate(turn.calls):
             thought = turn.thought if index == 0 else ""
             written = self.write(thought, self.write_call(ToolRequest(call.tool, call.args)))
-            said = turn.kept if turn.kept and len(turn.calls) == 1 else written
-            messages += [_assistant(said), _user(f"Observation: {call.observation}")]
+            said = spoken(turn.kept) if len(turn.calls) == 1 else None
+            messages += [_assistant(said or written), _user(f"Observation: {spoken(call.observation) or NOTHING_SEEN}")]
+        messages[0] = with_extra(messages[0], turn.extra)
         if turn.notice:
             messages[-1]["content"] += f"\n\n{turn.notice}"
         return messages
@@ -68,11 +72,16 @@ class TextDialect(ABC):
         return {}
 
     def _without_calls(self, turn: Turn) -> list[Message]:
-        said = turn.kept
+        said = spoken(turn.kept)
         if not said and turn.answer is not None:
             said = self.write(turn.thought, self.write_answer(turn.answer))
-        messages = [_assistant(said or NOTHING_SAID)]
+        messages = [with_extra(_assistant(said or NOTHING_SAID), turn.extra)]
         return [*messages, _user(turn.notice)] if turn.notice else messages
+
+
+def spoken(*texts: str | None) -> str | None:
+    """The first text that is not blank."""
+    return next((text for text in texts if text and not text.isspace()), None)
 
 
 def reads_back(dialect: TextDialect, written: str, request: ToolRequest) -> bool:
