@@ -68,6 +68,40 @@ PYTHON_ESCAPES: dict[str, str] = {
     "talks to the host's virtual socket": "socket.socket(socket.AF_VSOCK)",
     "resolves a name": "check(socket.gethostbyname('example.org'))",
     "finds an abstract socket of the host": "s = socket.socket(socket.AF_UNIX); s.connect('\\0{abstract}')",
+    "talks to a cipher of the kernel": "socket.socket(38, socket.SOCK_SEQPACKET)",
+    "makes a pair of another family": "socket.socketpair(30, socket.SOCK_SEQPACKET)",
+    # memory that the kernel would hold for it, uncounted
+    "makes a file in memory": "os.memfd_create('x')",
+    "makes a secret file in memory": "check(libc.syscall(447, 0) + 1)",
+    "makes a segment of System V": "check(libc.shmget(0, 2**20, 0o1600) + 1)",
+    "makes a queue of System V": "check(libc.msgget(0, 0o1600) + 1)",
+    "makes semaphores of System V": "check(libc.semget(0, 250, 0o1600) + 1)",
+    "makes a queue of messages": "check(libc.syscall(240, b'x', 0o102, 0o600, None) + 1)",
+    "shares memory without a file": "import mmap; mmap.mmap(-1, 2**20)",
+    "shares memory, validated": "import mmap; mmap.mmap(-1, 2**20, flags=0x23)",
+    "shares the device of zeroes": "import mmap; mmap.mmap(os.open('/dev/zero', 2), 2**20)",
+    "takes huge pages": "import mmap; mmap.mmap(-1, 2**21, flags=0x40022)",
+    "locks its memory": "check(libc.mlockall(2) + 1)",
+    "gives pages to a pipe": "check(libc.syscall(278, os.pipe()[1], ctypes.create_string_buffer(64), 0, 0) + 1)",
+    "splices": "r, w = os.pipe(); check(libc.splice(os.open('/box/x', 66), None, w, None, 1, 0) + 1)",
+    "sends a file": "os.sendfile(os.pipe()[1], os.open('/box/x', 66), 0, 1)",
+    "doubles a pipe": "check(libc.tee(os.pipe()[0], os.pipe()[1], 1, 2) + 1)",
+    "enlarges a pipe": "import fcntl; fcntl.fcntl(os.pipe()[1], 1031, 2**20)",
+    "enlarges what a socket sends": "socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)",
+    "enlarges what a socket receives": "socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**22)",
+    "makes a pair for datagrams": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+    "makes a socket for packets": "socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)",
+    "watches descriptors": "import select; select.epoll()",
+    "watches files": "check(libc.inotify_init() + 1)",
+    "reads asynchronously": "check(libc.syscall(206, 64, ctypes.byref(ctypes.c_ulong())) + 1)",
+    "leases a file": "import fcntl; fcntl.fcntl(os.open('x', 66), 1024, 1)",
+    "watches a directory": "import fcntl; fcntl.fcntl(os.open('.', 0), 1026, 1)",
+    "locks an open file": "import fcntl, struct; "
+    "fcntl.fcntl(os.open('x', 66), 37, struct.pack('hhqqi4x', 1, 0, 0, 1, 0))",
+    "attaches data to a file": "open('x', 'w'); os.setxattr('x', 'user.a', bytes(99))",
+    "makes a set of rules": "check(libc.syscall(444, ctypes.byref(ctypes.c_uint64(1)), 8, 0) + 1)",
+    "adds filters": "check(libc.syscall(317, 1, 0, None) + 1)",
+    "opens a terminal": "os.openpty()",
     "has an inherited descriptor": "check([n for n in range(3, 256) if n not in (3, 4) and os.fstat(n)])",
 }
 
@@ -103,6 +137,82 @@ FLOODS: dict[str, tuple[str, str]] = {
     "closed streams": (
         "import os\nfor n in range(300):\n    try:\n        os.close(n)\n    except OSError:\n        pass",
         "",
+    ),
+}
+
+_IN_FORTY = "import os, time\nfor _ in range(40):\n    if os.fork() == 0:\n        break\n"
+_FILLED = """
+import socket
+def fill(one):
+    one.setblocking(False)
+    try:
+        while True:
+            one.send(bytes(65536))
+    except BlockingIOError:
+        return
+kept = []
+"""
+
+HOARDS: dict[str, tuple[str, str]] = {
+    # what it does in 700 MiB: (program, why it is stopped)
+    "fills sockets in many processes": (
+        _IN_FORTY
+        + _FILLED
+        + "while True:\n    try:\n        kept += socket.socketpair()\n        fill(kept[-1]), fill(kept[-2])\n"
+        "    except OSError:\n        time.sleep(60)",
+        "out of memory",
+    ),
+    "fills sockets that wait for an answer and closes them": (
+        _FILLED + "kept = socket.socket(socket.AF_UNIX)\nkept.bind('x')\nkept.listen(4096)\n"
+        "while True:\n    one = socket.socket(socket.AF_UNIX)\n    one.connect('x')\n    fill(one)\n    one.close()",
+        "out of memory",
+    ),
+    "sends full sockets over sockets": (
+        _IN_FORTY + _FILLED + "for _ in range(8):\n    hub = socket.socketpair()\n    kept += hub\n"
+        "    try:\n        hub[0].setblocking(False)\n        while True:\n            pair = socket.socketpair()\n"
+        "            fill(pair[0]), fill(pair[1])\n"
+        "            socket.send_fds(hub[0], [b'x'], [pair[0].fileno(), pair[1].fileno()])\n"
+        "            pair[0].close(), pair[1].close()\n    except OSError:\n        pass\n"
+        "while True:\n    kept += socket.socketpair()\n    fill(kept[-1])",
+        "out of memory",
+    ),
+    "hides behind a thread that outlives the first": (
+        "import ctypes, threading, time\ndef grow():\n    time.sleep(0.3)\n    kept = b'x' * 2**30\n"
+        "    time.sleep(60)\nthreading.Thread(target=grow).start()\nctypes.CDLL(None).syscall(60, 0)",
+        "out of memory",
+    ),
+    "cuts its address space into pieces": (
+        _IN_FORTY + "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n"
+        "libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)\n"
+        "at = libc.mmap(None, ctypes.c_size_t(2**29), 0, 0x22, -1, 0)\n"
+        "while libc.mprotect(at, 4096, 1) == 0:\n    at += 8192\ntime.sleep(60)",
+        "too many memory mappings",
+    ),
+    "locks a file byte by byte": (
+        "import fcntl\nf = open('x', 'w')\nfor n in range(10**6):\n    fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * n)",
+        "too many locks on files",
+    ),
+}
+
+BOUNDED_HOARDS: dict[str, tuple[str, int]] = {
+    # what it does until the kernel refuses, printing how much it got: (program, at most)
+    "fills files that have no name": (
+        "import os\nn = 0\nfor place in ('/box', '/tmp', '/dev/shm'):\n    try:\n        for k in range(99):\n"
+        "            f = os.open(f'{place}/x', 66)\n            os.unlink(f'{place}/x')\n"
+        "            for _ in range(60):\n                n += os.write(f, bytes(2**20))\n"
+        "    except OSError:\n        pass\nprint(n)",
+        3 * 128 * 2**20,
+    ),
+    "fills pipes": (
+        "import os\nn = 0\ntry:\n    while True:\n        w = os.pipe()[1]\n        os.set_blocking(w, False)\n"
+        "        try:\n            while True:\n                n += os.write(w, bytes(4096))\n"
+        "        except BlockingIOError:\n            pass\nexcept OSError:\n    print(n)",
+        64 * 2**20,
+    ),
+    "sets timers": (
+        "import ctypes\nlibc, n = ctypes.CDLL(None), 0\n"
+        "while libc.syscall(222, 0, None, ctypes.byref(ctypes.c_int())) == 0:\n    n += 1\nprint(n)",
+        64,
     ),
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.escapes import ATTEMPT, FLOODS, PYTHON_ESCAPES
+from tests.tools.escapes import ATTEMPT, BOUNDED_HOARDS, FLOODS, HOARDS, PYTHON_ESCAPES
 from tools.base import MemoryArtifacts, ToolContext, ToolError
 from tools.isolation.launching import Launch, run_isolated
 from tools.isolation.limits import Limits
@@ -84,6 +84,24 @@ def test_memory_is_bounded_over_all_processes_of_a_program_together() -> None:
     limits = Limits(time_s=60, tree_memory=256 * 2**20)
     outcome = run_isolated(Launch(MECHANISMS[0], code, limits, command_prefix_for(MECHANISMS[0])), lambda: None)
     assert outcome.stopped == "out of memory"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("hoard", HOARDS)
+def test_what_a_program_makes_the_kernel_hold_counts_as_its_memory(name: str, hoard: str) -> None:
+    code, reason = HOARDS[hoard]
+    limits = Limits(time_s=20, tree_memory=700 * 2**20)  # forty small processes take less
+    outcome = run_isolated(Launch(name, code, limits, command_prefix_for(name)), lambda: None)
+    assert outcome.stopped == reason, outcome
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("hoard", BOUNDED_HOARDS)
+def test_what_is_not_counted_is_bounded_by_the_kernel(name: str, hoard: str) -> None:
+    code, at_most = BOUNDED_HOARDS[hoard]
+    outcome = run_isolated(Launch(name, code, Limits(time_s=20), command_prefix_for(name)), lambda: None)
+    assert outcome.finished, outcome
+    assert 0 < int(outcome.output) <= at_most
 
 
 def test_a_forged_report_changes_nothing_but_the_programs_own_words() -> None:

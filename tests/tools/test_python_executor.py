@@ -41,6 +41,20 @@ def run(code: str, **context: object) -> str:
         ("from zoneinfo import ZoneInfo\nZoneInfo('Asia/Tokyo').key", "Asia/Tokyo"),
         ("import threading\nt = threading.Thread(target=lambda: print('late'))\nt.start()", "late"),
         ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(5)'], stdout=-1).stdout", r"b'5\n'"),
+        ("import asyncio\nasync def f():\n    return 3\nasyncio.run(f())", "3"),
+        ("import multiprocessing\nwith multiprocessing.Pool(2) as p:\n    print(p.map(abs, [-1, -2]))", "[1, 2]"),
+        ("import multiprocessing\nwith multiprocessing.Manager() as m:\n    print(m.list([1]))", "[1]"),
+        ("import multiprocessing\nmultiprocessing.Array('d', [1, 2])[:]", "[1.0, 2.0]"),
+        (
+            "import shutil\nopen('/tmp/a', 'w').write('x')\nshutil.copy2('/tmp/a', '/tmp/b')\nopen('/tmp/b').read()",
+            "x",
+        ),
+        (
+            "import sqlite3\nc = sqlite3.connect('/tmp/a.db')\nc.execute('create table t as select 3 as x')\n"
+            "c.commit()\nc.execute('select x from t').fetchall()",
+            "[(3,)]",
+        ),
+        ("import numpy as np\nfloat(np.memmap('/tmp/a', 'f4', 'w+', shape=(9,)).sum())", "0.0"),
         ("print('我爱编程 é')", "我爱编程 é"),
         ("import os\nos.listdir()", "[]"),
     ],

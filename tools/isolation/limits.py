@@ -9,7 +9,10 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`memory` bounds each process's address space, `tree_memory` what all of them have resident together."""
+    """`memory` bounds each process's address space; `disk` each of its directories, which lie in memory.
+
+    `tree_memory` bounds what all its processes hold together: resident, swapped out, in page tables and in sockets.
+    """
 
     time_s: float = 60.0
     cpu_s: int = 60

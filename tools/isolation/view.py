@@ -25,7 +25,9 @@ _SYSTEM_LIBRARIES = (
 WRITABLE = (BOX, "/tmp", "/dev/shm")
 """Directories of its own, each empty at the start and gone at the end."""
 
-DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
+"""Not /dev/zero: a shared mapping of it is memory that no limit counts."""
+
 PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 

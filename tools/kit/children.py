@@ -7,13 +7,17 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import psutil
 
+from tools.kit.held import held_bytes, locks, mappings
+
 POLL_S = 0.1
+_LOCKS, _MAPPINGS = 4096, 200_000
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ def watch(
     """Wait for the child's end, reading its descriptors into the sinks; the tree is gone when this returns.
 
     Returns None when it ended by itself, else why it was ended: what `stopped` said, `out of time`, `out of memory`,
-    `too many processes`.
+    `too many processes`, `too many locks on files`, `too many memory mappings`.
     """
     ends_at = time.monotonic() + limits.time_s
     reason: str | None = None
@@ -108,7 +112,14 @@ def _excess(child: subprocess.Popen[bytes], limits: TreeLimits, ends_at: float) 
     tree = _tree(child.pid)
     if len(tree) > limits.processes:
         return "too many processes"
-    return "out of memory" if sum(map(_resident_bytes, tree)) > limits.memory_bytes else None
+    if sys.platform != "linux":
+        return "out of memory" if sum(map(_resident_bytes, tree)) > limits.memory_bytes else None
+    pids = [process.pid for process in tree]
+    if held_bytes(pids) > limits.memory_bytes:
+        return "out of memory"
+    if locks(set(pids)) > _LOCKS:
+        return "too many locks on files"
+    return "too many memory mappings" if mappings(pids) > _MAPPINGS else None
 
 
 def _tree(pid: int) -> list[psutil.Process]:

@@ -22,6 +22,7 @@ def limit_resources(limits: dict[str, Any], *, count_processes: bool) -> None:
     }
     if sys.platform == "linux":
         wanted |= {resource.RLIMIT_AS: limits["memory"], resource.RLIMIT_MEMLOCK: 0, resource.RLIMIT_MSGQUEUE: 0}
+        wanted[resource.RLIMIT_SIGPENDING] = limits["processes"]  # also bounds timers
     if count_processes:
         wanted[resource.RLIMIT_NPROC] = limits["processes"]
     for name, value in wanted.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from typing import Any
 
 from tools.isolation.inside import syscalls as sys_
@@ -29,7 +28,7 @@ def enter(config: dict[str, Any]) -> None:
     Raises OSError, naming the step, where the kernel or a container refuses.
     """
     user = _new_namespaces()
-    socket.sethostname("sandbox")
+    sys_.sethostname("sandbox")
     sys_.mount("none", "/", "", sys_.MS_REC | sys_.MS_PRIVATE)
     _build_root(config, user)
     child = os.fork()

@@ -1,4 +1,5 @@
-"""A seccomp filter: system calls that reach the kernel's depths, other processes or the network fail with EPERM."""
+"""A seccomp filter: what reaches the kernel's depths, other processes or the network, or makes the kernel hold memory
+that no limit counts, fails with EPERM."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import ctypes
 import errno
 import platform
 import struct
+from dataclasses import dataclass
 
 from tools.isolation.inside.syscalls import PR_SET_SECCOMP, prctl_pointer
 
@@ -20,13 +22,19 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "clock_adjtime": (305, 266),
     "clock_settime": (227, 112),
     "delete_module": (176, 106),
+    "epoll_create": (213, -1),
+    "epoll_create1": (291, 20),
     "fanotify_init": (300, 262),
     "finit_module": (313, 273),
     "fsconfig": (431, 431),
+    "fsetxattr": (190, 7),
     "fsmount": (432, 432),
     "fsopen": (430, 430),
     "fspick": (433, 433),
     "init_module": (175, 105),
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
+    "io_setup": (206, 0),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),
@@ -36,12 +44,20 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "kexec_file_load": (320, 294),
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
+    "landlock_add_rule": (445, 445),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_restrict_self": (446, 446),
     "lookup_dcookie": (212, 18),
+    "lsetxattr": (189, 6),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
     "modify_ldt": (154, -1),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
     "move_pages": (279, 239),
+    "mq_open": (240, 180),
+    "msgget": (68, 186),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
@@ -57,26 +73,32 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "quotactl_fd": (443, 443),
     "reboot": (169, 142),
     "request_key": (249, 218),
+    "seccomp": (317, 277),
+    "semget": (64, 190),
+    "sendfile": (40, 71),
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
     "settimeofday": (164, 170),
+    "setxattr": (188, 5),
+    "setxattrat": (463, 463),
+    "shmget": (29, 194),
+    "splice": (275, 76),
     "swapoff": (168, 225),
     "swapon": (167, 224),
     "syslog": (103, 116),
+    "tee": (276, 77),
     "umount2": (166, 39),
     "unshare": (272, 97),
     "uselib": (134, -1),
     "userfaultfd": (323, 282),
     "vhangup": (153, 58),
+    "vmsplice": (278, 75),
 }
-_SOCKET, _CLONE, _CLONE3 = (41, 198), (56, 220), (435, 435)
-_NEW_NAMESPACES = 0x7E020080
-_AF_UNIX = 1
-
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_CLONE3 = (435, 435)
+_LOAD, _JUMP_EQUAL, _AND, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x54, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -87,16 +109,40 @@ def _refuse(number: int, error: int = errno.EPERM) -> bytes:
     return _step(_JUMP_EQUAL, number, 0, 1) + _step(_RETURN, _ERRNO | error)
 
 
-def _refuse_unless(number: int, test: int, value: int, *, allowed_if: bool) -> bytes:
-    """Decides by the first argument; ends the filter for this call either way."""
-    jumps = (1, 0) if allowed_if else (0, 1)
-    return (
-        _step(_JUMP_EQUAL, number, 0, 4)
-        + _step(_LOAD, _FIRST_ARGUMENT_AT)
-        + _step(test, value, *jumps)
-        + _step(_RETURN, _ERRNO | errno.EPERM)
-        + _step(_RETURN, _ALLOW)
-    )
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """Refuses a call when an argument, masked, is (or, with `wanted`, is none of) the values."""
+
+    argument: int
+    values: tuple[int, ...]
+    mask: int = 0xFFFFFFFF
+    wanted: bool = False
+
+    def steps(self) -> bytes:
+        """Goes on behind its end where the call is not refused."""
+        steps = _step(_LOAD, _ARGUMENTS_AT + 8 * self.argument) + _step(_AND, self.mask)
+        for left, value in zip(reversed(range(len(self.values))), self.values, strict=True):
+            steps += _step(_JUMP_EQUAL, value, left + 1 if self.wanted else left, 0 if left else int(not self.wanted))
+        return steps + _step(_RETURN, _ERRNO | errno.EPERM)
+
+
+_ONLY_STREAMS = (_Test(0, (1,), wanted=True), _Test(1, (1,), mask=0xF, wanted=True))  # AF_UNIX, SOCK_STREAM
+_REFUSED_BY_ARGUMENT: dict[tuple[int, int], tuple[_Test, ...]] = {
+    (41, 198): _ONLY_STREAMS,  # socket
+    (53, 199): _ONLY_STREAMS,  # socketpair: what a datagram's sender closed would stay, and not be seen
+    (54, 208): (_Test(2, (7, 8, 32, 33)),),  # setsockopt: buffers keep the kernel's default size
+    (56, 220): (_Test(0, (0,), mask=0x7E020080, wanted=True),),  # clone: no new namespaces
+    (72, 25): (_Test(1, (37, 38, 1024, 1026, 1031)),),  # fcntl: locks of open files, leases, notices, size of a pipe
+    # mmap: shared memory without a file outlives what is resident of it, and huge pages never count as resident
+    (9, 222): (_Test(3, (0x21,), mask=0x21), _Test(3, (0x40000,), mask=0x40000)),
+}
+"""By (x86_64, aarch64)."""
+
+
+def _refuse_if(number: int, *tests: _Test) -> bytes:
+    """Decides by the arguments; ends the filter for this call either way."""
+    steps = b"".join(test.steps() for test in tests) + _step(_RETURN, _ALLOW)
+    return _step(_JUMP_EQUAL, number, 0, len(steps) // 8) + steps
 
 
 def program(machine: str) -> bytes:
@@ -108,8 +154,8 @@ def program(machine: str) -> bytes:
         steps += _step(_JUMP_AT_LEAST, 0x40000000, 0, 1) + _step(_RETURN, _KILL)
     steps += b"".join(_refuse(numbers[column]) for numbers in _REFUSED.values() if numbers[column] >= 0)
     steps += _refuse(_CLONE3[column], errno.ENOSYS)  # the C library then uses clone, whose flags can be seen
-    steps += _refuse_unless(_SOCKET[column], _JUMP_EQUAL, _AF_UNIX, allowed_if=True)
-    steps += _refuse_unless(_CLONE[column], _JUMP_ANY_BIT, _NEW_NAMESPACES, allowed_if=False)
+    for numbers, tests in _REFUSED_BY_ARGUMENT.items():
+        steps += _refuse_if(numbers[column], *tests)
     return steps + _step(_RETURN, _ALLOW)
 
 

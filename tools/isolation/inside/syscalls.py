@@ -56,6 +56,11 @@ def unshare(flags: int) -> None:
     checked(_libc().unshare(ctypes.c_int(flags)), "unshare")
 
 
+def sethostname(name: str) -> None:
+    """Not by `socket`, which settles on `epoll` when it is imported: programs have to do without it."""
+    checked(_libc().sethostname(name.encode(), ctypes.c_size_t(len(name.encode()))), "sethostname")
+
+
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     result = _libc().mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
     checked(result, f"mount {source or kind} on {target}")
