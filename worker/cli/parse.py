@@ -42,7 +42,9 @@ class WrongLine(click.ClickException):
 @click.command("parse")
 @click.option("--dialect", "dialect_name", metavar="D", help=f"One of {', '.join(DIALECTS)}.")
 @click.option("--tools", "tool_names", metavar="a,b", default="", help="The tools that the reply may use.")
-@click.option("--jsonl", is_flag=True, help='Read lines {"dialect", "output", "tools"}, write a line for each.')
+@click.option(
+    "--jsonl", is_flag=True, help='Read lines {"dialect", "output", "tools", "finish_reason"}, write a line for each.'
+)
 def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> None:
     """Parse a model's reply from standard input and print the outcome as JSON.
 
@@ -107,7 +109,7 @@ def explain(
 ) -> JsonObject:
     """How a reply is read, as the command prints it."""
     tools = [views.get(name) or BareTool(name) for name in names]
-    reply = _reply(dialect_name, output, finish_reason if isinstance(finish_reason, str) else None)
+    reply = _reply(dialect_name, output, None if finish_reason is None else str(finish_reason))
     return _outcome(dialect(dialect_name).parse(reply, tools))
 
 
@@ -134,22 +136,28 @@ def _reply(dialect_name: str, output: Any, finish_reason: str | None) -> Reply:
         return Reply(text, finish_reason)
     message, reason = _message(output)
     content = message.get("content")
-    return Reply(content if isinstance(content, str) else "", finish_reason or reason, message)
+    return Reply(
+        content if isinstance(content, str) else "", reason if reason == "error" else finish_reason or reason, message
+    )
 
 
 def _message(output: Any) -> tuple[JsonObject, str | None]:
-    """The assistant message and the finish reason: from a message, a choice, or a whole response; else plain text."""
+    """The assistant message and the finish reason: from a message, a choice, or a whole response; else plain text.
+
+    An error beside the message means that the reply broke off, whatever its finish reason says.
+    """
     value = output
     if isinstance(output, str):
         try:
             value = json.loads(output)
         except (ValueError, RecursionError):
             return {"role": "assistant", "content": output}, None
+    failed = isinstance(value, dict) and bool(value.get("error"))
     if isinstance(value, dict) and isinstance(value.get("choices"), list) and value["choices"]:
         value = value["choices"][0]
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
-        reason = value.get("finish_reason")
-        return value["message"], reason if isinstance(reason, str) else None
+        reason = "error" if failed or value.get("error") else value.get("finish_reason")
+        return value["message"], None if reason is None else str(reason)
     if isinstance(value, dict) and ({"role", "content", "tool_calls", "function_call"} & set(value)):
         return value, None
     return {"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}, None

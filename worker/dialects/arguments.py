@@ -84,6 +84,9 @@ def _repeated_call(value: JsonObject, tool: ToolView | None) -> JsonObject | Non
 
 
 def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refused:
+    listed = _listed(value, tool) if value.lstrip().startswith("[") else None
+    if listed is not None:
+        return listed
     if value.lstrip().startswith(("{", '"{', '"\\"')):
         try:
             inner = read_value(value)
@@ -97,6 +100,20 @@ def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refuse
     if tool is not None and tool.text_parameter is None:
         return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}, not a string.")
     return value
+
+
+def _listed(value: str, tool: ToolView | None) -> JsonObject | Refused | None:
+    """The object of a list that was written as a string; None where the string is no list of the tool's arguments."""
+    try:
+        read = read_value(value)
+    except Unreadable:
+        return None
+    items = read.value if isinstance(read.value, list) and not value[read.end :].strip() else []
+    known = set(properties(tool)) if tool else set()
+    if not items or not all(isinstance(item, dict) and set(item) & known for item in items):
+        return None
+    one: JsonObject = items[0]
+    return one if len(items) == 1 else Refused("The input is a list of several inputs. Make one call for each.")
 
 
 def parameters_of(tool: ToolView | None) -> str:

@@ -32,14 +32,17 @@ class Found:
     end: int
 
 
-def find_objects(text: str, kind: Callable[[JsonObject], str | None], finish_reason: str | None) -> list[Found] | str:
-    """The objects that count, in order; a reason where there is none, or where the first one cannot be read."""
+def find_objects(text: str, kind: Callable[[JsonObject], str | None], *, finished: bool) -> list[Found] | str:
+    """The objects that count, in order; a reason where there is none, or where the first one cannot be read.
+
+    `finished` says that the model ended the reply itself, so that brackets missing at its end were forgotten.
+    """
     found: list[Found] = []
     at, tries = 0, 0
     begin = _first_begin(text)
     while begin is not None and tries < _MAX_TRIES:
-        read = _try(text, begin, finished=finish_reason == "stop")
-        if isinstance(read, Unreadable) and read.cut and not found and finish_reason != "length":
+        read = _try(text, begin, finished=finished)
+        if isinstance(read, Unreadable) and read.cut and not found:
             read = _unclosed_answer(text, begin, kind) or read
         if isinstance(read, Unreadable):
             if not found and (read.cut or _means_an_object(text, begin)):

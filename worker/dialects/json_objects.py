@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
+from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, with_its_call
 from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
 from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import claims_result
@@ -74,16 +75,18 @@ class JsonObjects(TextDialect):
 
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         tidied = tidy(reply.text)
-        found = find_objects(tidied.text, _kind, reply.finish_reason)
+        cut = cut_short(reply)
+        found = cut or find_objects(tidied.text, _kind, finished=ended_itself(reply))
         outcome = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
         if isinstance(outcome, str):
-            reason = "The reply is empty." if not tidied.text else outcome
-            return Malformed(f"{reason} {_FORM}", kept=tidied.text[:8000], dropped=tidied.dropped)
+            reason = "The reply is empty." if not tidied.text and not cut else outcome
+            return Malformed(f"{reason} {_FORM}", kept=tidied.text[:MAX_KEPT_CHARS], dropped=tidied.dropped)
         parsed, first = outcome
         kept = tidied.text[: first.end].strip()
         dropped = (*tidied.dropped, *_rest(tidied.text[first.end :]))
         if isinstance(parsed, Answer):
-            return Answer(parsed.text, parsed.thought or first.before, kept, dropped)
+            answer = Answer(parsed.text, parsed.thought or first.before, kept, dropped)
+            return with_its_call(answer, reply, _FORM)
         return Actions(parsed.calls, parsed.thought or first.before, kept, dropped)
 
     def write_call(self, request: ToolRequest) -> str:

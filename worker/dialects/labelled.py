@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.fences import within
 from worker.dialects.labels import Kind, Label
 from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
-
-MAX_KEPT_CHARS = 8000
-"""Of a malformed reply no more than this is kept for history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +58,23 @@ class Grammar:
 def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> Parsed:
     """Parse a labelled reply; never raises."""
     tidied = tidy(reply.text)
-    page = make_page(tidied.text, tools, finished=reply.finish_reason == "stop")
+    page = make_page(tidied.text, tools, finished=ended_itself(reply))
+    cut = cut_short(reply)
+    if cut is not None:
+        return _parsed(page, Bad(cut), tidied.dropped, grammar)
     if not page.text:
         only = "only reasoning" if tidied.dropped else "nothing"
         return Malformed(f"The reply holds {only}. {grammar.form}", kept="", dropped=tidied.dropped)
     outcome = _walk(page, grammar)
-    if reply.finish_reason == "length" and _touches_end(page, outcome):
-        outcome = Bad("The reply was cut off at the length limit. Write less.")
-    return _parsed(page, outcome, tidied.dropped, grammar)
+    if unread_call(reply) and _is_open(page, outcome):
+        outcome = Bad("The endpoint could not read the reply to its end.")
+    return with_its_call(_parsed(page, outcome, tidied.dropped, grammar), reply, grammar.form)
 
 
-def _touches_end(page: Page, outcome: Outcome) -> bool:
-    """Whether an answer, or an input without an end of its own, runs to the reply's end."""
-    if isinstance(outcome, Bad) or outcome.end < len(page.text.rstrip()):
-        return False
-    return isinstance(outcome, Said) or isinstance(outcome.request.args, str)
+def _is_open(page: Page, outcome: Outcome) -> bool:
+    """Whether an input without an end of its own runs to the reply's end."""
+    at_end = isinstance(outcome, Call) and outcome.end >= len(page.text.rstrip())
+    return at_end and isinstance(outcome, Call) and isinstance(outcome.request.args, str)
 
 
 def said(page: Page, label: Label) -> Outcome:

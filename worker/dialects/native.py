@@ -19,6 +19,7 @@ from worker.core.records import (
     ToolView,
     Turn,
 )
+from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, with_its_call
 from worker.dialects.leaked import leaked_calls
 from worker.dialects.native_calls import requested
 from worker.dialects.text import NOTHING_SAID, NOTHING_SEEN, spoken
@@ -44,11 +45,12 @@ class Native:
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
         content = _content(reply)
         tidied = tidy(content)
-        found = requested(reply.message, tools)
+        found = cut_short(reply) or requested(reply.message, tools)
         if isinstance(found, str):
-            return Malformed(f"{found} {_FORM}", kept=tidied.text[:8000], thought=tidied.text, dropped=tidied.dropped)
+            kept = tidied.text[:MAX_KEPT_CHARS]
+            return Malformed(f"{found} {_FORM}", kept=kept, thought=tidied.text, dropped=tidied.dropped)
         if not found.calls:
-            return _without_calls(reply, tidied.text, tidied.dropped, tools)
+            return with_its_call(_without_calls(reply, tidied.text, tidied.dropped, tools), reply, _FORM)
         return Actions(found.calls, tidied.text, tidied.text, (*tidied.dropped, *found.dropped))
 
     def transcript(self, turn: Turn) -> list[Message]:
@@ -102,12 +104,10 @@ def _content(reply: Reply) -> str:
 def _without_calls(reply: Reply, text: str, dropped: tuple[str, ...], tools: Sequence[ToolView]) -> Parsed:
     leaked = leaked_calls(text, tools)
     if isinstance(leaked, str):
-        return Malformed(f"{leaked} {_FORM}", kept=text[:8000], thought=text, dropped=dropped)
+        return Malformed(f"{leaked} {_FORM}", kept=text[:MAX_KEPT_CHARS], thought=text, dropped=dropped)
     if leaked is not None:
         calls, thought = leaked
         return Actions(calls, thought, thought, (*dropped, "tool call markup in the text"))
-    if reply.finish_reason == "length":
-        return Malformed(f"The reply was cut off at the length limit. Write less. {_FORM}", text[:8000], text, dropped)
     if not text:
         refused = reply.message.get("refusal")
         reason = f"The model refused: {refused}" if refused else "The reply holds neither text nor a tool call."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from worker.core.endings import Ending, ending_of
 from worker.core.records import Reply, ToolView
 from worker.dialects.labels import Kind
 from worker.dialects.leaked import leaked_calls
@@ -19,7 +20,7 @@ _OWN_WORDS = re.compile(r"\b(?:Action Input|Final Answer)[ \t]*[:：]|\bFinish[ 
 
 def prose(reply: Reply, tools: Sequence[ToolView]) -> str | None:
     """The text of a complete reply that holds no label, call or markup of any dialect; else None."""
-    if reply.finish_reason not in ("stop", None):
+    if ending_of(reply.finish_reason) is not Ending.WHOLE:
         return None
     text = tidy(reply.text).text
     if not text or text[0] in "{[<" or _OWN_WORDS.search(text):

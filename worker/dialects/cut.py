@@ -1,0 +1,42 @@
+"""What a reply's ending forbids: a reply that was cut is neither an answer nor an action, whatever it looks like."""
+
+from __future__ import annotations
+
+from worker.core.endings import Ending, ending_of
+from worker.core.records import Actions, Malformed, Parsed, Reply
+
+MAX_KEPT_CHARS = 8000
+"""Of a malformed reply no more than this is kept for history."""
+_CUT = {
+    Ending.LENGTH: "The reply was cut off at the length limit, so nothing in it was used. Write less: think briefly, "
+    "then give one short action or answer.",
+    Ending.FILTERED: "The provider's filter stopped the reply, so nothing in it was used. Put it in other words.",
+    Ending.BROKEN_OFF: "The provider broke the reply off, so nothing in it was used. Write it again.",
+}
+_LOST = {
+    Ending.CALLS: "The reply ended as a tool call, but no call came with it.",
+    Ending.BAD_CALL: "The reply ended as a tool call that the endpoint could not read.",
+}
+
+
+def cut_short(reply: Reply) -> str | None:
+    """Why nothing of the reply may be used, for the model; None where it ended by itself."""
+    return _CUT.get(ending_of(reply.finish_reason))
+
+
+def ended_itself(reply: Reply) -> bool:
+    """Whether the endpoint said that the model ended its turn; one that says nothing is no sign of it."""
+    return bool(reply.finish_reason) and ending_of(reply.finish_reason) is Ending.WHOLE
+
+
+def unread_call(reply: Reply) -> bool:
+    """Whether the endpoint met a call that it could not read: what has no end of its own may be cut there."""
+    return ending_of(reply.finish_reason) is Ending.BAD_CALL
+
+
+def with_its_call(parsed: Parsed, reply: Reply, form: str) -> Parsed:
+    """A reply that ended as a call must hold one: the words that announce it are no answer."""
+    lost = _LOST.get(ending_of(reply.finish_reason))
+    if lost is None or isinstance(parsed, (Actions, Malformed)):
+        return parsed
+    return Malformed(f"{lost} {form}", kept=parsed.kept[:MAX_KEPT_CHARS], thought=parsed.text, dropped=parsed.dropped)
