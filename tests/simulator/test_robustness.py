@@ -58,7 +58,7 @@ def test_any_question_gets_a_reply_that_can_be_sent(question: str, form: str) ->
 @settings(deadline=None, max_examples=150)
 @given(MESSAGES)
 def test_any_messages_get_a_reply(messages: list[Any]) -> None:
-    assert complete({"messages": messages}, Config(), (1, 0), None).finish_reason == "stop"
+    assert complete({"messages": messages}, Config(), (1, 0), None).choice["finish_reason"] == "stop"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_kinds_follow_seed_and_conversation_alone() -> None:
 def test_an_empty_native_reply_forgets_its_calls() -> None:
     completion = complete(opening("What is 3 + 4?", "native"), Config(untidy=("empty",)), (1, 0), None)
     assert "tool_calls" not in completion.message
-    assert completion.finish_reason == "stop"
+    assert completion.choice["finish_reason"] == "stop"
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_native_arguments_may_be_untidy_json(kind: str, arguments: str) -> None:
 
 def test_a_cut_reply_says_that_it_reached_its_length() -> None:
     completion = complete(opening("What is 3 + 4?"), Config(untidy=("cut",)), (1, 0), None)
-    assert completion.finish_reason == "length"
+    assert completion.choice["finish_reason"] == "length"

@@ -9,6 +9,7 @@ import click
 
 from worker.simulator import Config, run_forever
 from worker.simulator.config import DEFAULT_MODELS
+from worker.simulator.quirks import QUIRKS
 
 EXIT_UNREACHABLE = 3
 EXIT_INTERRUPTED = 130
@@ -39,6 +40,13 @@ EXIT_INTERRUPTED = 130
 @click.option(
     "--untidy-rate", default=1.0, show_default=True, type=click.FloatRange(0, 1), help="Share of untidy replies."
 )
+@click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    envvar="STEPMILL_SIMULATE_QUIRKS",
+    help="Differ as real endpoints do: a name of --quirk list, or name.N for its Nth wording; may be repeated.",
+)
 @click.option("--rpm", type=click.IntRange(1), help="Requests a minute of each model; 429 beyond.")
 @click.option("--tpm", type=click.IntRange(1), help="Prompt tokens a minute of each model; 429 beyond.")
 @click.option("--concurrency", type=click.IntRange(1), help="Calls at a time of each model; 429 beyond.")
@@ -46,6 +54,9 @@ EXIT_INTERRUPTED = 130
 @click.option("--model", "models", multiple=True, help="A model's name, instead of the usual ones; others get a 404.")
 def simulate_command(host: str, port: int, script: str, models: tuple[str, ...], **options: Any) -> None:
     """Starts the server and stays until it is interrupted."""
+    if "list" in options["quirks"]:
+        _list_quirks()
+        return
     config = _config(script=[entry.strip() for entry in script.split(",") if entry.strip()], models=models, **options)
     try:
         run_forever(config, host, port, lambda url: click.echo(f"Practice model at {url} (Ctrl-C ends it)"))
@@ -55,6 +66,15 @@ def simulate_command(host: str, port: int, script: str, models: tuple[str, ...],
         sys.exit(EXIT_UNREACHABLE)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _list_quirks() -> None:
+    """One line each: what it does, in how many wordings, and what should become of a question."""
+    width = max(map(len, QUIRKS))
+    for quirk in QUIRKS.values():
+        ends = quirk.end if not quirk.native_end else f"{quirk.end}; native: {quirk.native_end}"
+        count = f", {quirk.samples} samples" if quirk.samples > 1 else ""
+        click.echo(f"{quirk.name:{width}}  {quirk.about}{count} → {ends}")
 
 
 def _config(

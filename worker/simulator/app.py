@@ -7,20 +7,34 @@ import random
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from worker.simulator.completion import complete
 from worker.simulator.config import Config
-from worker.simulator.delivery import deliver
+from worker.simulator.delivery import deliver, send
 from worker.simulator.faults import Fault, FaultPlan
 from worker.simulator.http import Exchange, Request
 from worker.simulator.latency import latency
 from worker.simulator.ledger import Entry, Ledger
 from worker.simulator.limits import Gate
+from worker.simulator.quirks import QUIRKS
+from worker.simulator.quirks.play import Played, Stage, split_path
 from worker.simulator.refusals import Refusal, check, error_body
 from worker.simulator.tokens import PromptCounter
 
 _Route = Callable[[Request, Exchange], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A chat request on its way: its body, prompt and cached tokens, and what it is to meet."""
+
+    body: dict[str, Any]
+    counted: tuple[int, int]
+    entry: Entry
+    fault: Fault | None
+    played: Played
 
 
 class Simulator:
@@ -38,11 +52,13 @@ class Simulator:
             ("GET", "/ledger"): self._ledger,
             ("GET", "/stats"): self._stats,
             ("GET", "/healthz"): self._health,
+            ("GET", "/quirks"): self._quirks,
         }
 
     async def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answers one request."""
-        route = self._routes.get((request.method, request.path.rstrip("/") or "/"))
+        """Answers one request. A path may begin with the quirks that it is to meet: `/quirk/money/v1/…`."""
+        _, path = split_path(request.path)
+        route = self._routes.get((request.method, path.rstrip("/") or "/"))
         if route is None:
             await exchange.send_json(
                 404, error_body("invalid_request_error", "not_found", f"There is no {request.method} {request.path}.")
@@ -60,6 +76,7 @@ class Simulator:
         self._gates: dict[str, Gate] = {}
         self._prompts = PromptCounter()
         self._source = random.Random(self.config.seed)
+        self._stage = Stage(self.config.seed)
 
     def _gate(self, model: str) -> Gate:
         limits = self.config.limits_of(model)
@@ -79,21 +96,31 @@ class Simulator:
                 400, error_body("invalid_request_error", "invalid_json", f"The request cannot be read: {error}.")
             )
             return
-        entry = self.ledger.open(request_id, str(body.get("model")))
-        entry.stream = bool(body.get("stream"))
-        entry.messages = body["messages"] if self.config.keep_messages else None
+        counted = self._prompts.count(str(body.get("model")), body["messages"], body.get("tools"))
+        names = (*self.config.quirks, *split_path(request.path)[0])
         try:
-            await self._serve(request, exchange, body, entry)
+            played = self._stage.play(names, request, body, counted[0])
+        except ValueError as error:
+            await exchange.send_json(404, error_body("invalid_request_error", "unknown_quirk", f"{error}"))
+            return
+        entry = self.ledger.open(request_id, str(body.get("model")))
+        entry.stream, entry.quirks = bool(body.get("stream")), list(names)
+        entry.messages = body["messages"] if self.config.keep_messages else None
+        fault = self._faults.next(entry.model, request.body.decode("utf-8", "replace"))
+        try:
+            await self._serve(request, exchange, Call(body, counted, entry, fault, played))
         finally:
             self.ledger.close(entry, exchange.gone and not exchange.closing)
 
-    async def _serve(self, request: Request, exchange: Exchange, body: dict[str, Any], entry: Entry) -> None:
-        text = request.body.decode("utf-8", "replace")
-        fault = self._faults.next(entry.model, text)
-        counted = self._prompts.count(entry.model, body["messages"], body.get("tools"))
-        refusal = check(request, body, self.config, counted[0], fault)
+    async def _serve(self, request: Request, exchange: Exchange, call: Call) -> None:
+        entry = call.entry
+        if (wire := call.played.refused()) is not None:
+            entry.status, entry.outcome = wire.status, "quirk"
+            await send(exchange, wire, entry)
+            return
+        refusal = check(request, call.body, self.config, call.counted[0], call.fault)
         gate = self._gate(entry.model)
-        if refusal is None and (wait_s := gate.enter(time.monotonic(), counted[0])) is not None:
+        if refusal is None and (wait_s := gate.enter(time.monotonic(), call.counted[0])) is not None:
             refusal = Refusal.limited(wait_s)
         if refusal is not None:
             entry.status, entry.outcome = refusal.status, refusal.outcome
@@ -102,22 +129,29 @@ class Simulator:
             )
             return
         try:
-            await self._reply(exchange, body, entry, counted, fault)
+            await self._reply(exchange, call)
         finally:
             gate.leave()
 
-    async def _reply(
-        self, exchange: Exchange, body: dict[str, Any], entry: Entry, counted: tuple[int, int], fault: Fault | None
-    ) -> None:
-        completion = complete(body, self.config, counted, fault)
+    async def _reply(self, exchange: Exchange, call: Call) -> None:
+        entry, fault = call.entry, call.fault
+        completion = complete(call.body, self.config, call.counted, fault)
+        call.played.change(completion)
         usage = completion.usage
         entry.prompt_tokens, entry.cached_tokens, entry.completion_tokens = usage.prompt, usage.cached, usage.completion
-        entry.form, entry.untidy, entry.finish_reason = completion.form, completion.untidy, completion.finish_reason
+        entry.form, entry.untidy = completion.form, completion.untidy
+        entry.finish_reason = completion.choice["finish_reason"]
         entry.outcome = fault.kind if fault else "ok"
         entry.reply = completion.message if self.config.keep_messages else None
         wait_s = self._draw(self._source) + (fault.seconds if fault and fault.kind == "slow" else 0.0)
-        if await exchange.pause(wait_s):
-            await deliver(exchange, completion, body, entry, fault, self.config.stream_pieces)
+        if not await exchange.pause(wait_s):
+            return
+        wire = None if call.body.get("stream") else call.played.written(completion)
+        if wire is not None:
+            entry.status = wire.status
+            await send(exchange, wire, entry)
+        else:
+            await deliver(exchange, completion, call.body, entry, fault, self.config.stream_pieces)
 
     async def _models(self, request: Request, exchange: Exchange) -> None:
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "practice"} for name in self.config.models]
@@ -149,6 +183,9 @@ class Simulator:
     async def _stats(self, request: Request, exchange: Exchange) -> None:
         gates = {model: gate.as_json() for model, gate in self._gates.items()}
         await exchange.send_json(200, {**self.ledger.stats(), "models": gates})
+
+    async def _quirks(self, request: Request, exchange: Exchange) -> None:
+        await exchange.send_json(200, {"quirks": [quirk.as_json() for quirk in QUIRKS.values()]})
 
     async def _health(self, request: Request, exchange: Exchange) -> None:
         await exchange.send_json(200, {"status": "ok", "simulated": True})

@@ -6,7 +6,6 @@ import hashlib
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from worker.simulator.brain import think
@@ -14,21 +13,9 @@ from worker.simulator.config import Config
 from worker.simulator.faults import Fault
 from worker.simulator.forms import native_calls, write
 from worker.simulator.reading import read
-from worker.simulator.records import Act
+from worker.simulator.records import Act, Completion
 from worker.simulator.tokens import BYTES_PER_TOKEN, Counted, tokens_of
 from worker.simulator.untidy import untidy, untidy_native
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A completion as it will be sent, with what the ledger wants to know of it."""
-
-    body: dict[str, Any]
-    message: dict[str, Any]
-    finish_reason: str
-    usage: Counted
-    form: str
-    untidy: str | None
 
 
 def complete(body: Mapping[str, Any], config: Config, counted: tuple[int, int], fault: Fault | None) -> Completion:
@@ -49,7 +36,7 @@ def complete(body: Mapping[str, Any], config: Config, counted: tuple[int, int], 
     finish = "tool_calls" if calls else "length" if kind == "cut" and conversation.form != "native" else "stop"
     message, finish = _altered(message, finish, fault, body)
     usage = Counted(*counted, completion=_completion_tokens(message))
-    return Completion(_envelope(body, digest, message, finish, usage), message, finish, usage, conversation.form, kind)
+    return Completion(_envelope(body, digest, message, finish, usage), intent, usage, conversation.form, kind)
 
 
 def _envelope(body: Mapping[str, Any], digest: str, message: Any, finish: str, usage: Counted) -> dict[str, Any]:

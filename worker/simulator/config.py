@@ -9,6 +9,7 @@ from typing import Any
 from worker.simulator.faults import Fault, fault_from
 from worker.simulator.latency import latency
 from worker.simulator.limits import Limits
+from worker.simulator.quirks import chosen
 from worker.simulator.untidy import KINDS as UNTIDY_KINDS
 
 DEFAULT_MODELS = ("practice", "practice-small", "practice-large", "practice-reasoner")
@@ -37,6 +38,8 @@ class Config:
     model_limits: Mapping[str, Limits] = field(default_factory=dict)
     untidy: tuple[str, ...] = ()
     untidy_rate: float = 1.0
+    quirks: tuple[str, ...] = ()
+    """Quirks that every request meets, by name or `name.sample`."""
     stream_pieces: int = 8
     keep_messages: bool = False
     """Keep each request's messages and reply in the ledger."""
@@ -79,6 +82,11 @@ def _untidy(value: Any) -> tuple[str, ...]:
     return tuple(kinds)
 
 
+def _quirks(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
+    return tuple(one.address for one in chosen(names))
+
+
 def _script(value: Any) -> tuple[str | Mapping[str, Any], ...]:
     for entry in value:
         if entry != "ok":
@@ -95,4 +103,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "limits": _limits,
     "model_limits": lambda value: {model: _limits(entry) for model, entry in value.items()},
     "untidy": _untidy,
+    "quirks": _quirks,
 }

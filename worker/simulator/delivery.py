@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from worker.simulator.completion import Completion
 from worker.simulator.faults import Fault
 from worker.simulator.http import Exchange, encode
 from worker.simulator.ledger import Entry
+from worker.simulator.quirks.base import Wire
+from worker.simulator.records import Completion
+from worker.simulator.stream import chunks
 
 _NEVER_S = 24 * 3600.0
+
+
+async def send(exchange: Exchange, wire: Wire, entry: Entry) -> None:
+    """A response whose bytes are known."""
+    await exchange.send_head(wire.status, {**wire.headers, "x-request-id": entry.request_id}, wire.data)
+    await exchange.write(wire.data)
 
 
 async def deliver(
@@ -61,7 +69,7 @@ async def _stream(
     headers = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-request-id": entry.request_id}
     await exchange.send_head(200, headers, None)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    events = [encode(event) for event in _events(completion, pieces, wants_usage)]
+    events = [encode(event) for event in chunks(completion.body, pieces, wants_usage)]
     for event in events[: len(events) // 2] if cut else (*events, b"[DONE]"):
         await exchange.write_chunk(b"data: " + event + b"\n\n")
         if not await exchange.pause(gap_s):
@@ -70,30 +78,3 @@ async def _stream(
         exchange.close()
     else:
         await exchange.write_chunk(b"")
-
-
-def _events(completion: Completion, pieces: int, wants_usage: bool) -> Iterator[dict[str, Any]]:
-    """The chunks of a stream; the last one carries the usage where it was asked for."""
-    base = {name: completion.body[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-
-    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return {**base, "choices": [choice], **({"usage": None} if wants_usage else {})}
-
-    yield chunk({"role": "assistant", "content": ""})
-    for piece in _pieces(completion.message.get("content") or "", pieces):
-        yield chunk({"content": piece})
-    for index, call in enumerate(completion.message.get("tool_calls") or ()):
-        written = call["function"]["arguments"]
-        opening = {"index": index, **call, "function": {"name": call["function"]["name"], "arguments": ""}}
-        yield chunk({"tool_calls": [opening]})
-        for piece in _pieces(written, 2):
-            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-    yield chunk({}, completion.finish_reason)
-    if wants_usage:
-        yield {**base, "choices": [], "usage": completion.usage.as_usage()}
-
-
-def _pieces(text: str, count: int) -> list[str]:
-    size = max(1, -(-len(text) // max(1, count)))
-    return [text[start : start + size] for start in range(0, len(text), size)]

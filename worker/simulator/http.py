@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 64 * 1024 * 1024
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class BadRequest(Exception):
@@ -106,7 +107,7 @@ class Exchange:
     async def send_head(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
         """Status line and headers; without a body's bytes the body is chunked."""
         framing = "transfer-encoding: chunked" if body is None else f"content-length: {len(body)}"
-        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", framing]
+        lines = [f"HTTP/1.1 {status} {_phrase(status)}", framing]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 
@@ -132,3 +133,8 @@ class Exchange:
 
 def encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _phrase(status: int) -> str:
+    """529 and its like have none."""
+    return _PHRASES.get(status, "Unusual")

@@ -22,7 +22,9 @@ class Entry:
     status: int = 0
     """The status sent; 0 where the connection ended before one was."""
     outcome: str = "pending"
-    """`ok`, or the fault that struck, or `limited`."""
+    """`ok`, or the fault that struck, or `limited`, or `quirk` where a quirk refused the request."""
+    quirks: list[str] = field(default_factory=list)
+    """The quirks that it met."""
     untidy: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int = 0

@@ -6,6 +6,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from worker.simulator.tokens import Counted
+
 
 @dataclass(frozen=True, slots=True)
 class Param:
@@ -91,3 +93,24 @@ class Say:
 Intent = Act | Say
 Plan = Generator[Act, tuple[Observation, ...], Say]
 """Yields what to do, is sent the observations, returns the answer. Replayed from the start for each request."""
+
+
+@dataclass(slots=True)
+class Completion:
+    """A completion as it will be sent, what it was made of, and what it costs. Quirks change it."""
+
+    body: dict[str, Any]
+    intent: Intent
+    usage: Counted
+    form: str
+    untidy: str | None
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        first: dict[str, Any] = self.body["choices"][0]
+        return first
+
+    @property
+    def message(self) -> dict[str, Any]:
+        said: dict[str, Any] = self.choice["message"]
+        return said

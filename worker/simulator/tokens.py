@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 BYTES_PER_TOKEN = 4
@@ -19,6 +19,10 @@ class Counted:
     prompt: int = 0
     cached: int = 0
     completion: int = 0
+
+    def with_completion(self, tokens: int) -> Counted:
+        """The same prompt with another number of written tokens."""
+        return replace(self, completion=tokens)
 
     def as_usage(self) -> dict[str, Any]:
         """The `usage` object of the chat API."""
