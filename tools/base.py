@@ -103,7 +103,9 @@ class Tool:
             value = run(self.function, self.signature.keywords(checked, context), context, self.name)
             return self._fitted(to_result(value, context.artifacts), context)
         except ToolFailure as failure:
-            failure.message = shorten(mask_secrets(clean(failure.message)), self.max_observation_chars, "")[0]
+            failure.message = shorten(
+                mask_secrets(clean(failure.message), in_error=True), self.max_observation_chars, ""
+            )[0]
             failure.args = (failure.message,)
             raise
 

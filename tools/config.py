@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+
+from tools.environment import environment
 
 NAMES = (
     "STEPMILL_SEARXNG_URL",
@@ -29,22 +30,6 @@ DEFAULT_GEOCODING_URL = "https://geocoding-api.open-meteo.com/v1/search"
 def environment_settings() -> dict[str, str]:
     """The settings that concern tools, and no others."""
     return {name: value for name, value in environment().items() if _concerns_tools(name)}
-
-
-def environment() -> dict[str, str]:
-    """The process's environment over the `.env` of its directory."""
-    try:
-        status = os.stat(".env")
-    except OSError:
-        return dict(os.environ)
-    return _env_file(os.path.abspath(".env"), status.st_mtime_ns) | dict(os.environ)
-
-
-@lru_cache(maxsize=4)
-def _env_file(path: str, _changed_ns: int) -> dict[str, str]:
-    from dotenv import dotenv_values  # only needed where there is such a file
-
-    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
 
 
 def _concerns_tools(name: str) -> bool:

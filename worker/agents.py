@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,13 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tools.environment import variable
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.dialects import UnknownDialect, dialect
+from worker.llm.address import parse_address
 from worker.llm.endpoint import OPENAI_BASE_URL, EndpointSettings
 from worker.settings import Settings
 
 PRACTICE_MODEL = "practice"
+BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 BUILT_IN = Path(__file__).with_name("agents.toml")
 DEFAULT_AGENT = "assistant"
 
@@ -46,7 +48,7 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: str = ""
-    base_url: str = ""
+    base_url: str = Field("", repr=False)
     api_key_env: str = "OPENAI_API_KEY"
     temperature: float | None = Field(0.0, ge=0, le=2)
     send_stop: bool = True
@@ -115,7 +117,13 @@ class Agents:
         if not body["model"] or body["model"] == PRACTICE_MODEL:
             body |= {"model": PRACTICE_MODEL, "base_url": PRACTICE_MODEL, "api_key_env": ""}
             return True
-        body["base_url"] = body["base_url"] or os.environ.get("OPENAI_BASE_URL") or OPENAI_BASE_URL
+        written, where = body["base_url"], f"base_url of agent {body['name']!r}"
+        if not written:
+            written, where = variable(BASE_URL_VARIABLE) or OPENAI_BASE_URL, BASE_URL_VARIABLE
+        try:
+            body["base_url"] = parse_address(written).url
+        except ValueError as error:
+            raise UserError(f"{where}: {error}.") from None
         return False
 
 
@@ -137,6 +145,12 @@ def load_agents(settings: Settings) -> Agents:
         for name, table in _read(settings.agents_file).items():
             tables[name] = {**tables.get(name, {}), **table}
     return Agents({name: _agent(name, table, f"agent {name!r}") for name, table in tables.items()}, settings)
+
+
+def written_addresses(settings: Settings) -> list[str]:
+    """The base URLs as this machine's settings write them, logins included, which no configuration holds."""
+    written = [variable(BASE_URL_VARIABLE) or ""]
+    return [url for url in [*written, *(agent.base_url for agent in load_agents(settings).agents.values())] if url]
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

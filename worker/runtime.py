@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from celery import Celery
 
+from tools.environment import variable
 from tools.registry import Registry, load_tools
+from worker.agents import written_addresses
 from worker.core.errors import StopReason
 from worker.core.records import JsonObject
 from worker.dialects import dialect
@@ -134,7 +136,7 @@ def build_runtime(settings: Settings, app: Celery) -> Runtime:
         store=open_store(settings.database, settings.db_pool),
         dispatcher=Dispatcher(app, connect_redis(redis_address(settings))),
         registry=load_tools(settings.tool_modules),
-        clients=ModelClients(max_connections=400),
+        clients=ModelClients(variable, lambda: written_addresses(settings), max_connections=400),
         prices=PriceTable.load(settings.prices_file),
         owner=Owner.from_environment(),
     )

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from tools.environment import environment
+
+PREFIX = "STEPMILL_"
+
+
+class _Variables(PydanticBaseSettingsSource):
+    """The variables with our prefix, in whatever case, from where every part of stepmill reads them."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return self()[field_name], field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name.upper(): value for name, value in environment().items()}
+        fields = {name: PREFIX + name.upper() for name in self.settings_cls.model_fields}
+        return {field: found[name] for field, name in fields.items() if name in found}
 
 
 class Settings(BaseSettings):
     """What a process needs to know about where it runs. Agents and their models are described in `worker.agents`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="STEPMILL_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
-    )
+    model_config = SettingsConfigDict(extra="ignore", frozen=True)
 
     data_dir: Path = Path(".stepmill")
-    database_url: str = ""
+    database_url: str = Field("", repr=False)
     """Empty: SQLite in the data directory."""
-    redis_url: str = ""
+    redis_url: str = Field("", repr=False)
     """Empty: the private Redis that `stepmill up` starts."""
     agents_file: Path | None = None
     tool_modules: Annotated[tuple[str, ...], NoDecode] = ()
@@ -29,10 +44,10 @@ class Settings(BaseSettings):
     practice_url: str = ""
     """Address of the practice model; set by the embedded stack."""
     prices_file: Path | None = None
-    api_url: str = ""
-    api_key: str = ""
-    admin_key: str = ""
-    flower_url: str = ""
+    api_url: str = Field("", repr=False)
+    api_key: str = Field("", repr=False)
+    admin_key: str = Field("", repr=False)
+    flower_url: str = Field("", repr=False)
     """Where Flower is, for the links that `run show` prints; of a stack in this directory it is known."""
 
     db_pool: int = Field(8, ge=1, le=200)
@@ -59,6 +74,17 @@ class Settings(BaseSettings):
     max_stuck_threads: int = Field(4, ge=1)
     max_question_bytes: int = Field(100_000, ge=1)
     max_batch_bytes: int = Field(4_000_000_000, ge=1)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, _Variables(settings_cls)
 
     @field_validator("tool_modules", mode="before")
     @classmethod

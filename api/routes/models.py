@@ -13,7 +13,8 @@ from api.problems import NotFound
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
-from worker.llm.endpoint import EndpointSettings, without_password
+from worker.llm.address import without_password
+from worker.llm.endpoint import EndpointSettings
 from worker.store.endpoints import pause, resume
 from worker.store.reads_endpoints import EndpointState, endpoint_states
 

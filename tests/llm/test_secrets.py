@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.llm.servers import answering, completion, http, serving
+from tools.environment import variable
 from worker.core.errors import Unreachable, WrongKey
 from worker.llm.client import ModelClient, ModelClients
 from worker.llm.endpoint import EndpointSettings, ModelRequest
-from worker.llm.keys import KeySource
 from worker.llm.watchdog import Abort
 
 SECRET = "sk-proj-very-secret-0123456789"
@@ -56,10 +56,10 @@ def test_the_key_is_in_no_error_no_repr_no_traceback_and_no_log(caplog: pytest.L
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Iterator[tuple[Path, ModelClients]]:
-    env_file = tmp_path / ".env"
-    clients = ModelClients(keys=KeySource(env_file, {}))
-    yield env_file, clients
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, ModelClients]]:
+    monkeypatch.chdir(tmp_path)
+    clients = ModelClients(variable)
+    yield tmp_path / ".env", clients
     clients.close()
 
 

@@ -17,6 +17,7 @@ from worker.core.errors import ModelTimeout, Stopped, StopReason, Unreachable
 from worker.core.records import Usage
 from worker.llm.client import CONNECT_TIMEOUT_S, ModelClient, ModelReply
 from worker.llm.endpoint import ModelRequest
+from worker.llm.proxies import Proxy
 from worker.llm.sockets import guard
 from worker.llm.watchdog import Abort
 
@@ -184,10 +185,9 @@ def test_connecting_ends_on_an_abort(full_listener: int) -> None:
     client.close()
 
 
-def test_a_call_through_a_proxy_is_aborted_just_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_through_a_proxy_is_aborted_just_the_same() -> None:
     with serving(servers.drips_body) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
-        client = ModelClient("http://model.invalid/v1", "key")
+        client = ModelClient("http://model.invalid/v1", "key", proxy=Proxy(proxy.base_url.removesuffix("/v1")))
         calling = Calling(client)
         wait_until("the proxy got the request", lambda: proxy.requests)
         calling.abort.abort(StopReason.CANCEL)

@@ -218,6 +218,23 @@ def test_secrets_of_the_worker_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
         leak.call("fail")
 
 
+@pytest.mark.parametrize("stand_in", ["ollama", "lm-studio", "not_needed"])
+def test_a_stand_in_for_a_key_is_masked_in_errors_and_cut_out_of_no_result(
+    monkeypatch: pytest.MonkeyPatch, stand_in: str
+) -> None:
+    @tool
+    def tell(text: str) -> str:
+        """Tells."""
+        if text == "fail":
+            raise ToolError(f"refused {stand_in}")
+        return f"about {stand_in}"
+
+    monkeypatch.setenv("SOME_API_KEY", stand_in)
+    assert tell.call("x").observation == f"about {stand_in}"
+    with pytest.raises(ToolError, match=r"refused \[hidden\]"):
+        tell.call("fail")
+
+
 def test_an_error_that_a_tool_states_is_passed_on_and_any_other_is_a_crash() -> None:
     @tool
     def fail(how: str) -> str:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from tools import config
+from tools.environment import environment as variables
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
 _PASSWORD_IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s:]*:([^@\s/]+)@", re.IGNORECASE)
+_WORDS = re.compile(r"(?!sk-)[A-Za-z]+(?:[-_][A-Za-z]+)*")
 MASK = "[hidden]"
 SHORTEST_CHARS = 6
 """Shorter values are no secrets worth the name, and masking them would spoil ordinary text."""
+SHORTEST_KEY_CHARS = 16
+"""Shorter keys are stand-ins such as `ollama` or `lm-studio`, which stay where they are part of a result."""
 
 
 def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
@@ -24,10 +27,17 @@ def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
             yield from (password, unquote(password))
 
 
-def mask_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text with every secret of the environment (the process's own by default) replaced."""
-    values = set(secret_values(config.environment() if environment is None else environment))
+def mask_secrets(text: str, environment: Mapping[str, str] | None = None, *, in_error: bool = False) -> str:
+    """The text with every secret of the environment (the process's own by default) replaced.
+
+    Short ones that are ordinary words (a password `postgres`, a key `ollama`) are replaced in errors only.
+    """
+    values = set(secret_values(variables() if environment is None else environment))
     for value in sorted(values, key=len, reverse=True):
-        if len(value) >= SHORTEST_CHARS:
+        if len(value) >= SHORTEST_CHARS and (in_error or not _ordinary(value)):
             text = text.replace(value, MASK)
     return text
+
+
+def _ordinary(value: str) -> bool:
+    return len(value) < SHORTEST_KEY_CHARS and _WORDS.fullmatch(value) is not None

@@ -10,10 +10,13 @@ from typing import Any
 
 import httpx2
 
+from tools.environment import variable
 from worker.cli.errors import EXIT_UNREACHABLE, EXIT_WRONG_USE
 from worker.cli.events import Event, read_events
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.llm.address import without_password
+from worker.llm.proxies import client_through, proxy_for
 
 TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(600.0, connect=5.0)
@@ -33,13 +36,15 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url = url.rstrip("/")
+        self.url = without_password(url.rstrip("/"))
         self._pause = pause
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # trust_env off: a proxy of the environment must not stand between this command and loopback.
-        self._http = httpx2.Client(
-            base_url=self.url, headers=headers, timeout=TIMEOUT, transport=transport, trust_env=False
-        )
+        self._proxy = None if transport else proxy_for(self.url, variable)
+        # A login in the address is for where there is no key: httpx2 would send it in the key's place.
+        with self._errors():
+            self._http = client_through(
+                self._proxy, transport=transport, base_url=self.url if key else url, headers=headers, timeout=TIMEOUT
+            )
 
     def __enter__(self) -> Client:
         return self
@@ -126,6 +131,9 @@ class Client:
     def _away(self, error: Exception) -> UserError:
         said = str(error) or type(error).__name__
         hint = "Start the stack with `stepmill up`, or check STEPMILL_API_URL."
+        if self._proxy:
+            said = f"{said} (through the proxy {self._proxy.name})"
+            hint = "Check STEPMILL_API_URL and the proxy; NO_PROXY names hosts that are reached without it."
         return UserError(f"The API at {self.url} cannot be reached: {said}.", hint, EXIT_UNREACHABLE)
 
 
@@ -144,7 +152,7 @@ def _check(response: httpx2.Response) -> None:
         line = f"Line {told['line']}: " if told.get("line") and "line" not in told["message"].lower() else ""
         raise UserError(line + told["message"], told.get("hint") or _hint(response.status_code), code)
     except (ValueError, KeyError, TypeError):
-        message = f"{response.request.url} answered {response.status_code}."
+        message = f"{without_password(str(response.request.url))} answered {response.status_code}."
         raise UserError(message, "Is STEPMILL_API_URL the stepmill API?", EXIT_UNREACHABLE) from None
 
 

@@ -11,6 +11,7 @@ import click
 from worker.cli.client import Client
 from worker.cli.errors import EXIT_UNREACHABLE
 from worker.core.errors import UserError
+from worker.llm.address import without_password
 from worker.local.state import StackInfo, running_stack
 from worker.settings import Settings, settings
 
@@ -31,7 +32,7 @@ def api_url(config: Settings) -> str | None:
 def flower_url(config: Settings) -> str | None:
     """Where Flower shows this stack's tasks, if that is known."""
     if config.flower_url:
-        return config.flower_url.rstrip("/")
+        return without_password(config.flower_url.rstrip("/"))
     info = None if config.api_url else running_stack(config.data_dir)
     return info.addresses.get("Flower") if info is not None else None
 
@@ -41,7 +42,8 @@ def join_running_stack() -> StackInfo | None:
     info = running_stack(settings().data_dir)
     if info is not None:
         for name, value in info.environment.items():
-            os.environ.setdefault(name, value)
+            if not os.environ.get(name, "").strip():
+                os.environ[name] = value
         settings.cache_clear()
     return info
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from typing import IO, Any
 
 import click
 
+from tools.environment import variable
 from worker.core.errors import UserError
 
 EXIT_FAILED, EXIT_WRONG_USE, EXIT_UNREACHABLE = 1, 2, 3
@@ -31,7 +31,7 @@ class Refusal(click.ClickException):
 
 def refusal(error: Exception) -> Refusal:
     """The refusal that tells of `error`. Only what nobody foresaw is called a bug."""
-    if os.environ.get(TRACEBACK_VARIABLE):
+    if variable(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
     if isinstance(error, UserError):
         return Refusal(error.message, error.hint, error.exit_code)

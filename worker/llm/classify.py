@@ -23,6 +23,7 @@ from worker.core.errors import (
 from worker.core.records import Usage
 from worker.llm.errorbody import ErrorBody, read_error
 from worker.llm.retryafter import retry_after
+from worker.llm.scrub import scrub
 
 FREE = Usage()
 """What a call costs that was refused before any work."""
@@ -101,7 +102,7 @@ def from_status(
         note = f" ({asked.note})" if asked.note else ""
         cost = FREE if kind is RateLimited else None
         return kind(said + note, retry_after_s=asked.wait_s, usage=cost, status=status)
-    return _by_status(status, error, said, headers)
+    return _by_status(status, error, said, scrub(headers.get("location", ""), secrets))
 
 
 _TRANSIENT: dict[int, type[TransientError]] = {
@@ -129,7 +130,7 @@ def _by_content(status: int, error: ErrorBody, said: str) -> CallEnded | None:
     return None
 
 
-def _by_status(status: int, error: ErrorBody, said: str, headers: Mapping[str, str]) -> CallEnded:
+def _by_status(status: int, error: ErrorBody, said: str, location: str) -> CallEnded:
     if status == 401 or (status < 500 and _KEY.search(error.words)):
         return WrongKey(f"{said}; check the API key", usage=FREE, status=status)
     if status in (403, 407):
@@ -137,6 +138,6 @@ def _by_status(status: int, error: ErrorBody, said: str, headers: Mapping[str, s
     if status in (404, 405) or _NO_MODEL.search(error.words):
         return UnknownModel(f"{said}; check the model's name and the base URL", usage=FREE, status=status)
     if 300 <= status < 400:
-        place = headers.get("location", "elsewhere")
+        place = location or "elsewhere"
         return UnknownModel(f"{said}; it redirects to {place}: correct the base URL", usage=FREE, status=status)
     return ModelRejected(said, usage=FREE, status=status)

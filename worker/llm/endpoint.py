@@ -7,30 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
-from urllib.parse import urlsplit
 
 from worker.core.records import JsonObject, Message
+from worker.llm.address import parse_address
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
-
-
-def check_base_url(base_url: str) -> None:
-    """ValueError, worded for a person, unless a client could send to it."""
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        shown = without_password(base_url)
-        raise ValueError(f"the base URL {shown!r} cannot be used: write it like http://host:8000/v1")
-
-
-def without_password(url: str) -> str:
-    """The address as people may read it: a user name and password in it are left out."""
-    scheme, separator, rest = url.rpartition("://")
-    host, slash, path = rest.partition("/")
-    return scheme + separator + host.rpartition("@")[2] + slash + path
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +69,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """An agent's model settings. Holds the name of the variable with the key, never the key."""
+    """An agent's model settings: with the name of the variable that holds the key, never a key or a login."""
 
     model: str
     base_url: str = OPENAI_BASE_URL
@@ -105,7 +86,8 @@ class EndpointSettings:
     def __post_init__(self) -> None:
         if not self.model.strip():
             raise ValueError("model is empty: name the model to ask")
-        check_base_url(self.base_url)
+        # A frozen dataclass has no other way to bring a field into its one form, and no secret may stay in it.
+        object.__setattr__(self, "base_url", parse_address(self.base_url).url)
         if self.call_time_limit_s <= 0:
             raise ValueError(f"call_time_limit_s is {self.call_time_limit_s}: it must be above 0")
         if self.max_output_tokens < 1:

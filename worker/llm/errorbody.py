@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MAX_MESSAGE_CHARS = 400
-
-# What a key may look like when an endpoint echoes it, whole or half masked.
-_KEY_LIKE = re.compile(
-    r"\b(?:sk|pk|rk|gsk|key|xai)-[\w*.\-]{4,}|\bBearer\s+[\w.\-+/=]{6,}|\bAIza[\w\-]{10,}", re.IGNORECASE
-)
+from worker.llm.scrub import scrub
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +42,6 @@ def read_error(body: object, secrets: Iterable[str] = ()) -> ErrorBody:
         kind=str(error.get("type") or error.get("status") or ""),
         param=str(error.get("param") or _refused_field(error)),
     )
-
-
-def scrub(text: str, secrets: Iterable[str] = ()) -> str:
-    """Takes keys out, given ones and whatever looks like one, and bounds the length."""
-    for secret in secrets:
-        if len(secret) >= 4:
-            text = text.replace(secret, "[key]")
-    text = _KEY_LIKE.sub("[key]", " ".join(text.split()))
-    return text if len(text) <= MAX_MESSAGE_CHARS else text[: MAX_MESSAGE_CHARS - 1] + "…"
 
 
 def _message(error: Mapping[str, Any]) -> str:

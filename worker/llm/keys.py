@@ -2,75 +2,41 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from dotenv import dotenv_values
+from worker.core.errors import WrongKey
+from worker.core.records import Usage
 
 KEYS_DIR_VARIABLE = "STEPMILL_KEYS_DIR"
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """What changes when a file is written anew, or replaced as mounted secrets are."""
-
-    mtime_ns: int
-    size: int
-    inode: int
-
-
-class _WatchedFile:
-    """The values of a file, read again once it changed."""
-
-    def __init__(self, path: Path, read: Callable[[Path], Mapping[str, str | None]]) -> None:
-        self._path = path
-        self._read = read
-        self._lock = threading.Lock()
-        self._stamp: _Stamp | None = None
-        self._values: Mapping[str, str | None] = {}
-
-    def get(self, name: str) -> str | None:
-        with self._lock:
-            stamp = self._look()
-            if stamp != self._stamp:
-                self._values = self._read(self._path) if stamp else {}
-                self._stamp = stamp
-            return self._values.get(name)
-
-    def _look(self) -> _Stamp | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return _Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
-
-
 class KeySource:
-    """Finds the key that a variable names.
+    """Finds the key that a variable names. Keys are never part of a repr.
 
-    First the file of that name in the directory `STEPMILL_KEYS_DIR` (how secrets are mounted), then the environment,
-    then the `.env` file. The two files may change while the process runs. Keys are never part of a repr.
+    First the file of that name in the directory `STEPMILL_KEYS_DIR` (how secrets are mounted), which is read each time;
+    then `read`, which knows the process's variables and is asked for `STEPMILL_KEYS_DIR` too.
     """
 
-    def __init__(self, env_file: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
-        self._environ = os.environ if environ is None else environ
-        self._env_file = _WatchedFile(env_file or Path(".env"), lambda path: dotenv_values(path, interpolate=False))
-        self._files: dict[str, _WatchedFile] = {}
+    def __init__(self, read: Callable[[str], str | None]) -> None:
+        self._read = read
 
     def key(self, variable: str) -> str | None:
-        """None where nothing, or only white space, is set."""
-        for found in (self._mounted(variable), self._environ.get(variable), self._env_file.get(variable)):
-            if found and found.strip():
-                return found.strip()
-        return None
+        """None where nothing, or only white space, is set. WrongKey: there is a file that cannot be read."""
+        if not variable:
+            return None
+        return self._mounted(variable) or (self._read(variable) or "").strip() or None
 
     def _mounted(self, variable: str) -> str | None:
-        directory = self._environ.get(KEYS_DIR_VARIABLE)
-        if not directory or not variable or "/" in variable:
+        directory = self._read(KEYS_DIR_VARIABLE)
+        if not directory or "/" in variable:
             return None
         path = Path(directory) / variable
-        watched = self._files.setdefault(str(path), _WatchedFile(path, lambda file: {variable: file.read_text()}))
-        return watched.get(variable)
+        try:
+            return path.read_text("utf-8-sig").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            # Outside of the chain: the error of the decoder holds the bytes of the file.
+            raise WrongKey(f"the key file {path} cannot be read: {why}", usage=Usage()) from None

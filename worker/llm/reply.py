@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -20,7 +20,7 @@ class Completion:
     usage: Usage | None
 
 
-def read_completion(content: bytes, headers: Mapping[str, str]) -> Completion:
+def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Completion:
     """CallEnded when the 200 holds an error, a filtered reply, or no completion at all."""
     try:
         data = orjson.loads(content)
@@ -33,7 +33,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Completion:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise _no_message(data, headers, usage)
+        raise _no_message(data, headers, usage, secrets)
     reason = choice.get("finish_reason")
     if reason == "content_filter":
         raise ContentFilter("the provider's content filter cut the reply", usage=usage, status=200)
@@ -49,13 +49,15 @@ def _reasoned(message: dict[str, object], usage: object) -> bool:
     return bool(counted or message.get("reasoning_content") or message.get("reasoning"))
 
 
-def _no_message(data: dict[str, object], headers: Mapping[str, str], usage: Usage | None) -> CallEnded:
+def _no_message(
+    data: dict[str, object], headers: Mapping[str, str], usage: Usage | None, secrets: Iterable[str]
+) -> CallEnded:
     error = data.get("error")
     if not error:
         return BadReply("the model endpoint answered 200 without a message", usage=usage, status=200)
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 502  # routers report their provider's error so
-    return from_status(status, data, headers)
+    return from_status(status, data, headers, secrets=secrets)
 
 
 def read_usage(raw: object) -> Usage | None:

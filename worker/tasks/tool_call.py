@@ -16,6 +16,7 @@ from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, Cal
 from worker.core.retry import delay_s
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.llm.address import without_password
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
@@ -100,7 +101,7 @@ def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
 
 def _run(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
     lease = work.lease
-    artifacts = StoredArtifacts(rt.store, rt.settings.data_dir, rt.settings.api_url, lease)
+    artifacts = StoredArtifacts(rt.store, rt.settings.data_dir, without_password(rt.settings.api_url), lease)
     context = ToolContext(
         run_id=lease.run_id,
         step=lease.step,

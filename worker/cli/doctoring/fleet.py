@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import httpx2
 
+from tools.environment import variable
 from tools.registry import load_tools
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.output import duration
 from worker.cli.plans import known_queues
+from worker.llm.address import without_password
+from worker.llm.proxies import client_through, proxy_for
 from worker.store.endpoints import paused
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
 from worker.store.session import open_store
@@ -65,12 +68,14 @@ def addresses(patient: Patient) -> Iterator[Finding]:
 
 def _answers(name: str, url: str) -> Finding:
     remedy = f"Look into its log: {name.lower()}.log in the data directory's logs."
+    shown = without_password(url)
     try:
-        status = httpx2.get(url, timeout=5.0, trust_env=False).status_code
+        with client_through(proxy_for(url, variable), timeout=5.0) as http:
+            status = http.get(url).status_code
     except (httpx2.TransportError, httpx2.InvalidURL) as error:
-        message = f"{name} at {url} does not answer: {error}."
+        message = f"{name} at {shown} does not answer: {error}."
         return fault(name, f"{name.lower()}_away", message, remedy, Level.UNREACHABLE)
     if status >= 400:
-        message = f"{name} at {url} answers {status}."
+        message = f"{name} at {shown} answers {status}."
         return fault(name, f"{name.lower()}_unwell", message, remedy)
-    return Finding(name, f"{url} answers")
+    return Finding(name, f"{shown} answers")

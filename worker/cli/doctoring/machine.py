@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.environment import variable
 from tools.isolation.mechanism import NONE, REMEDY, mechanism, why_none
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.local.ports import port_in_use, port_owner
@@ -62,7 +63,7 @@ def ports(patient: Patient) -> Iterator[Finding]:
 
 def isolation(patient: Patient) -> Iterator[Finding]:
     """Whether `python_executor` can run anything here."""
-    setting = os.environ.get("STEPMILL_PYTHON_ISOLATION") or None
+    setting = variable("STEPMILL_PYTHON_ISOLATION")
     found = mechanism(setting)
     if found is None:
         message = f"Programs of a model's making cannot be isolated here ({why_none(setting)})."

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import httpx2
 
-from worker.agents import endpoint_of, load_agents
+from tools.environment import variable
+from worker.agents import endpoint_of, load_agents, written_addresses
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
-from worker.core.errors import UserError
+from worker.core.errors import UserError, WrongKey
 from worker.core.records import JsonObject
-from worker.llm.endpoint import EndpointSettings, without_password
+from worker.llm.address import as_written, parse_address
+from worker.llm.endpoint import EndpointSettings
 from worker.llm.keys import KeySource
+from worker.llm.proxies import client_through, proxy_for
+from worker.llm.scrub import scrubber
 
 TIMEOUT_S = 10.0
 
@@ -24,7 +28,7 @@ def models(patient: Patient) -> Iterator[Finding]:
     for endpoint in _endpoints(patient):
         if (endpoint.base_url, endpoint.model) not in seen:
             seen.add((endpoint.base_url, endpoint.model))
-            yield _look(endpoint)
+            yield _look(endpoint, as_written(endpoint.base_url, written_addresses(patient.settings)))
 
 
 def _endpoints(patient: Patient) -> Iterator[EndpointSettings]:
@@ -40,22 +44,33 @@ def _endpoints(patient: Patient) -> Iterator[EndpointSettings]:
             yield endpoint_of(body, patient.settings.practice_url)
 
 
-def _look(endpoint: EndpointSettings) -> Finding:
-    about, where = f"model {endpoint.model}", without_password(endpoint.base_url)
-    key = KeySource().key(endpoint.api_key_env) if endpoint.api_key_env else None
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+def _look(endpoint: EndpointSettings, written: str) -> Finding:
+    about, where = f"model {endpoint.model}", endpoint.base_url
+    address, proxy = parse_address(written), proxy_for(endpoint.base_url, variable)
     try:
-        response = httpx2.get(endpoint.base_url.rstrip("/") + "/models", headers=headers, timeout=TIMEOUT_S)
+        key = KeySource(variable).key(endpoint.api_key_env)
+    except WrongKey as error:
+        return fault(about, "key_unreadable", f"For {where} {error.message}.", "Correct the file or its permissions.")
+    hidden = scrubber(tuple(filter(None, (key, *address.secrets))))
+    authorization = f"Bearer {key}" if key else address.authorization
+    headers = {"Authorization": authorization} if authorization else {}
+    try:
+        with client_through(proxy, timeout=TIMEOUT_S) as http:
+            response = http.get(address.operation("models"), headers=headers)
     except (httpx2.TransportError, httpx2.InvalidURL, UnicodeEncodeError) as error:
-        message = f"The model endpoint {where} cannot be reached: {error or type(error).__name__}."
+        through = f" (through the proxy {proxy.name})" if proxy else ""
+        said = hidden.error(str(error)) or type(error).__name__
+        message = f"The model endpoint {where}{through} cannot be reached: {said}."
         remedy = "Check OPENAI_BASE_URL (or base_url of the agent), the network, and that it runs."
         return fault(about, "model_away", message, remedy, Level.UNREACHABLE)
+    except UserError as error:
+        return fault(about, "proxy", error.message, error.hint)
     if response.status_code in (401, 403):
         return _refused(about, where, endpoint, key)
     known = _listed(response)
     if known is not None and endpoint.model not in known:
         message = f"{where} does not list the model {endpoint.model!r}."
-        some = ", ".join(sorted(known)[:8]) or "nothing"
+        some = hidden.text(", ".join(sorted(known)[:8])) or "nothing"
         return fault(about, "model_unknown", message, f"Correct STEPMILL_MODEL or the agent; it lists {some}.")
     return Finding(about, f"{where} answers" + ("" if known else " (it does not list its models)"))
 
