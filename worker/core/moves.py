@@ -34,6 +34,8 @@ class Hot:
     last_words: str | None = None
     folds: int = 0
     """How often the history was shortened because it did not fit the model's context."""
+    output_raises: int = 0
+    """How often the output limit was raised, since the model's thinking used it up."""
     cost_usd: float = 0.0
     reserved_usd: float = 0.0
     """What calls of unknown usage may have cost at most."""

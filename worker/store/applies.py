@@ -37,6 +37,9 @@ class StepRecord:
     notice: str | None = None
     answer: str | None = None
     latency_s: float | None = None
+    extras: JsonObject | None = None
+    """What the message carried beyond what is known: sent back to `endpoint_id`, where it came from."""
+    endpoint_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ EARLY_S = 0.05
 
 HOT_COLUMNS = (
     active.c.phase, active.c.step, active.c.attempt, active.c.failures, active.c.deaths, active.c.quarantined,
-    active.c.pending, active.c.malformed, active.c.folds, active.c.final_reason, active.c.last_words,
-    active.c.cost_usd, active.c.reserved_usd, active.c.allotment_usd,
+    active.c.pending, active.c.malformed, active.c.folds, active.c.output_raises, active.c.final_reason,
+    active.c.last_words, active.c.cost_usd, active.c.reserved_usd, active.c.allotment_usd,
 )  # fmt: skip
 
 

@@ -130,7 +130,7 @@ active = Table(
     _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
     _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
     _number("call_limit_s", 300.0), _count("pending"), _count("event"), _count("malformed"),
-    _words("last_words"), _count("folds"),
+    _words("last_words"), _count("folds"), _count("output_raises"),
     _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
     _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("allotment_usd"),
     **_HOT,
@@ -141,7 +141,7 @@ steps = Table(
     _words("reply"), _words("kept"), _json("message"), _words("thought"), _words("notice"), _words("answer"),
     _words("finish_reason"), _words("model"), _count("prompt_tokens"), _count("cached_tokens"),
     _count("completion_tokens"), _number("cost_usd"), _number("latency_s"), _words("token"), _count("event"),
-    _number("created_at", 0.0),
+    _number("created_at", 0.0), _json("extras"), _words("endpoint_id"),
 )  # fmt: skip
 
 tool_calls = Table(
@@ -180,7 +180,14 @@ workers = Table(
 endpoints = Table(
     "endpoints", metadata, _id(), _words("base_url", ""), _words("model", ""), _words("paused_reason"),
     _words("paused_by"), _number("paused_until"), _number("probe_at"), _words("probe_run"), _count("probes"),
-    _number("slowed_until"), _number("changed_at", 0.0),
+    _number("slowed_until"), _number("changed_at", 0.0), _words("paused_kind"), _words("api_key_env"),
+    _number("answered_at"),
+)  # fmt: skip
+
+# How requests have to differ from the usual ones, as the endpoint's own refusals taught; forgotten after a day.
+learned = Table(
+    "learned", metadata, _id("endpoint_id"), _id("feature"), _json("value"), _words("said", ""),
+    _number("learned_at", 0.0),
 )  # fmt: skip
 
 artifacts = Table(

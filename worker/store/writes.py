@@ -94,7 +94,7 @@ def change_call(changed: tuple[str, ...], done: bool, source: CTE | None = None)
 def step(source: CTE | None = None) -> Insert:
     """Writes a step into the history."""
     names = ("step", "kind", "reply", "kept", "thought", "finish_reason", "model", "message", "notice", "answer",
-             "latency_s", *USAGE, "token")  # fmt: skip
+             "latency_s", "extras", "endpoint_id", *USAGE, "token")  # fmt: skip
     same = _set(steps, ("run_id", "event")) if source is None else {"run_id": source.c.run_id, "event": source.c.event}
     return _insert(steps, _set(steps, names) | same | {"created_at": NOW}, source)
 
