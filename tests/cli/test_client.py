@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Run
+from tests.llm.servers import answering, http, serving
 from worker.cli.client import Client
 from worker.core.errors import UserError
 from worker.local.ports import free_port
@@ -135,3 +136,38 @@ def test_without_a_stack_a_command_that_acts_says_how_to_start_one(stepmill: Run
     assert ran.code == 3
     assert "No stack runs in" in ran.err
     assert "stepmill up" in ran.err
+
+
+def test_a_login_in_the_address_is_sent_where_there_is_no_key_and_is_told_nowhere() -> None:
+    sent = []
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.headers["authorization"].partition(" ")[0])
+        return httpx2.Response(502, text="bad gateway")
+
+    for key in ("", "a-key"):
+        with (
+            Client("http://me:hunter22@127.0.0.1:1", key, httpx2.MockTransport(handler)) as client,
+            pytest.raises(UserError, match=r"http://127\.0\.0\.1:1/api/batches answered 502") as caught,
+        ):
+            client.get("/api/batches")
+        assert "hunter22" not in client.url + caught.value.message
+    assert sent == ["Basic", "Bearer"]
+
+
+def test_an_api_elsewhere_is_reached_through_the_proxy_which_errors_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(answering(http(200, b'{"items": []}'))) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:hunter22@127.0.0.1:{proxy.port}")
+        with Client("http://api.example:8321") as client:
+            assert client.get("/api/batches") == {"items": []}
+    assert [one.path for one in proxy.requests] == ["http://api.example:8321/api/batches"]
+    gone = rf"through the proxy http://127\.0\.0\.1:{proxy.port}\)"
+    with Client("http://api.example:8321") as client, pytest.raises(UserError, match=gone) as caught:
+        client.get("/api/batches")
+    assert "NO_PROXY" in caught.value.hint and "hunter22" not in caught.value.message
+
+
+def test_an_api_on_this_machine_is_reached_past_every_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks9://nowhere")
+    with serving(answering(http(200, b'{"items": []}'))) as server, Client(server.base_url) as client:
+        assert client.get("/api/batches") == {"items": []}

@@ -317,6 +317,34 @@ def test_a_key_that_is_refused_is_not_printed(model_server: ModelServer, monkeyp
     assert "sk-hush" not in finding.message + finding.remedy
 
 
+def test_a_key_file_that_cannot_be_read(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, own_directory: Path
+) -> None:
+    (own_directory / "OPENAI_API_KEY").mkdir()
+    monkeypatch.setenv("STEPMILL_KEYS_DIR", str(own_directory))
+    assert "Is a directory" in only(model.models, asking(model_server.url, monkeypatch), "key_unreadable").message
+
+
+def test_an_endpoint_that_wants_the_login_of_its_address(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.models = ["gpt-x"]
+    url = model_server.url.replace("://", "://me:hunter22@") + "?subscription-key=hidden-part&v=1"
+    assert not found(model.models, asking(url, monkeypatch, None))
+    (seen,) = {finding.message for finding in model.models(asking(url, monkeypatch, None))}
+    assert seen == f"{model_server.url}?v=1 answers"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "code"), [("http://me:hunter22@127.0.0.1:9", "model_away"), ("socks9://me:hunter22@host", "proxy")]
+)
+def test_a_proxy_that_does_not_work(monkeypatch: pytest.MonkeyPatch, proxy: str, code: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    finding = only(model.models, asking("http://model.example/v1", monkeypatch), code)
+    assert proxy.partition("@")[2] in finding.message
+    assert "hunter22" not in finding.message + finding.remedy
+
+
 def test_a_model_that_the_endpoint_does_not_know(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     model_server.models = ["gpt-y", "gpt-z"]
     assert "gpt-y, gpt-z" in only(model.models, asking(model_server.url, monkeypatch), "model_unknown").remedy

@@ -91,6 +91,7 @@ SECRET = "s3cr3t-word"
         f"http://me:x/{SECRET}@host/v1",
         f"http://me:x?{SECRET}@host/v1",
         f"me:{SECRET}@host/v1",
+        f"http//me:{SECRET}@host/v1",
         f"ftp://me:{SECRET}@host/v1?key={SECRET}",
         f"http://me:{SECRET}@ho st/v1",
         f"http://http://me:{SECRET}@host/v1",

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from worker.cli.errors import EXIT_UNREACHABLE, one_line
 from worker.core.errors import UserError
+from worker.llm.address import without_password
 from worker.settings import Settings
 from worker.store.migrate import revisions
 from worker.store.session import open_store
@@ -29,9 +30,11 @@ def redis_client(url: str) -> Redis:
     retry = Retry(NoBackoff(), 0)
     try:
         return Redis.from_url(url, socket_connect_timeout=3.0, socket_timeout=3.0, retry=retry, decode_responses=True)
-    except ValueError as error:
+    except ValueError:
         hint = "Example: redis://:password@host:6379/0"
-        raise UserError(f"STEPMILL_REDIS_URL is no Redis address: {error}.", hint) from error
+        shown = without_password(url)
+        # Not chained: the text of the error may quote a part of the password.
+        raise UserError(f"STEPMILL_REDIS_URL is {shown!r}, which is no Redis address.", hint) from None
 
 
 def check_redis(url: str) -> dict[str, str]:
@@ -44,7 +47,7 @@ def check_redis(url: str) -> dict[str, str]:
             raise UserError("Redis refuses the password, or wants one.", hint, EXIT_UNREACHABLE) from error
         except RedisError as error:
             hint = "`stepmill up` starts one; STEPMILL_REDIS_URL names another."
-            message = f"Redis at {address(url)} cannot be reached: {one_line(error).rstrip('.')}."
+            message = f"Redis at {without_password(url)} cannot be reached: {one_line(error).rstrip('.')}."
             raise UserError(message, hint, EXIT_UNREACHABLE) from error
     version = str(info["redis_version"])
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
@@ -63,13 +66,11 @@ def check_database(url: str) -> None:
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         said = one_line(getattr(error, "orig", None) or error)
         hint = "Start it, or correct STEPMILL_DATABASE_URL."
-        raise UserError(f"The database {address(url)} cannot be used: {said}", hint, EXIT_UNREACHABLE) from error
+        raise UserError(
+            f"The database {without_password(url)} cannot be used: {said}", hint, EXIT_UNREACHABLE
+        ) from error
     if have != need:
         state = "is empty" if have is None else f"has the schema of another version ({have}, not {need})"
-        raise UserError(f"The database {address(url)} {state}.", "Run `stepmill db upgrade`.", EXIT_UNREACHABLE)
-
-
-def address(url: str) -> str:
-    """A URL without user and password."""
-    scheme, sign, rest = url.partition("://")
-    return f"{scheme}{sign}{rest.rpartition('@')[2]}" if sign else url
+        raise UserError(
+            f"The database {without_password(url)} {state}.", "Run `stepmill db upgrade`.", EXIT_UNREACHABLE
+        )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from worker.cli.checks import address, check_database
+from worker.cli.checks import check_database
 from worker.cli.output import json_option, print_json
+from worker.llm.address import without_password
 from worker.settings import settings
 from worker.store.migrate import upgrade
 
@@ -22,9 +23,9 @@ def upgrade_command(as_json: bool) -> None:
     url = settings().database
     upgrade(url)
     if as_json:
-        print_json({"database": address(url), "ready": True})
+        print_json({"database": without_password(url), "ready": True})
     else:
-        click.echo(f"The database {address(url)} is at this version's schema.")
+        click.echo(f"The database {without_password(url)} is at this version's schema.")
 
 
 @db_group.command("check")
@@ -34,6 +35,6 @@ def check_command(as_json: bool) -> None:
     url = settings().database
     check_database(url)
     if as_json:
-        print_json({"database": address(url), "ready": True})
+        print_json({"database": without_password(url), "ready": True})
     else:
-        click.echo(f"The database {address(url)} is ready.")
+        click.echo(f"The database {without_password(url)} is ready.")

@@ -9,6 +9,7 @@ import click
 
 from worker.cli.output import PRACTICE_NOTE, json_option, print_json, print_table
 from worker.cli.plans import stack_plan
+from worker.llm.address import without_password
 from worker.local.detach import start_detached
 from worker.local.output import Console
 from worker.local.plan import StackPlan
@@ -60,17 +61,12 @@ def _run(plan: StackPlan, config: Settings, *, flower: bool, console: Console | 
 
 def _tell(info: StackInfo, config: Settings, how_to_stop: str) -> None:
     """Where everything is, once it is ready."""
-    rows = [*info.addresses.items(), ("database", _without_password(config.database)), ("logs", info.log_dir)]
+    rows = [*info.addresses.items(), ("database", without_password(config.database)), ("logs", info.log_dir)]
     click.echo("\nThe stack is ready.")
     print_table(("part", "address"), rows, drawn=True)
     if info.practice:
         click.secho(PRACTICE_NOTE, fg="yellow")
     click.echo(f'Try: stepmill ask "What is (15 + 7) * 3?"   {how_to_stop}')
-
-
-def _without_password(url: str) -> str:
-    scheme, sign, rest = url.partition("://")
-    return f"{scheme}{sign}{rest.rpartition('@')[2]}" if sign else url
 
 
 @click.command("down")

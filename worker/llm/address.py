@@ -80,7 +80,7 @@ def without_password(url: str) -> str:
     """The address as people may read it, whatever is wrong with it: user name, password and keys are left out."""
     scheme, separator, rest = url.partition("://")
     if not separator:
-        scheme, rest = "", url
+        scheme, rest = "", url.rpartition("@")[2]
     place, mark, query = rest.partition("?")
     authority, slash, path = place.partition("/")
     host = authority.rpartition("@")[2]

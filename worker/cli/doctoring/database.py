@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from worker.cli.checks import address
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
+from worker.llm.address import without_password
 from worker.store.invariants import check
 from worker.store.migrate import revisions
 from worker.store.session import Store, open_store
@@ -36,7 +36,7 @@ def database(patient: Patient) -> Iterator[Finding]:
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         said = one_line(getattr(error, "orig", None) or error)
         remedy = "Start it, or correct STEPMILL_DATABASE_URL."
-        message = f"The database {address(url)} cannot be used: {said}"
+        message = f"The database {without_password(url)} cannot be used: {said}"
         yield fault("database", "database_away", message, remedy, Level.UNREACHABLE)
     finally:
         if store is not None:
@@ -52,10 +52,12 @@ def _schema(store: Store, url: str, patient: Patient) -> Iterator[Finding]:
     have, need = revisions(store)
     if have == need:
         patient.usable.add("database")
-        yield Finding("database", f"{address(url)} is at schema {have}")
+        yield Finding("database", f"{without_password(url)} is at schema {have}")
         return
     state = "is empty" if have is None else f"has schema {have}, where this version needs {need}"
-    yield fault("database", "not_migrated", f"The database {address(url)} {state}.", "Run `stepmill db upgrade`.")
+    yield fault(
+        "database", "not_migrated", f"The database {without_password(url)} {state}.", "Run `stepmill db upgrade`."
+    )
 
 
 def writable(store: Store) -> Iterator[Finding]:

@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 from redis import Redis
 from redis.exceptions import AuthenticationError, RedisError
 
-from worker.cli.checks import DEFAULT_REDIS, OLDEST_REDIS, address, redis_client
+from worker.cli.checks import DEFAULT_REDIS, OLDEST_REDIS, redis_client
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
 from worker.core.errors import UserError
+from worker.llm.address import without_password
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 
@@ -35,7 +36,7 @@ def redis(patient: Patient) -> Iterator[Finding]:
         remedy = "Put the password into STEPMILL_REDIS_URL: redis://:password@host:6379/0"
         yield fault("redis", "redis_password", "Redis refuses the password, or wants one.", remedy)
     except RedisError as error:
-        message = f"Redis at {address(url)} cannot be reached: {one_line(error).rstrip('.')}."
+        message = f"Redis at {without_password(url)} cannot be reached: {one_line(error).rstrip('.')}."
         remedy = "Start it, or correct STEPMILL_REDIS_URL."
         yield fault("redis", "redis_away", message, remedy, Level.UNREACHABLE)
 
@@ -46,7 +47,7 @@ def server(url: str, info: dict[str, Any]) -> Iterator[Finding]:
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
         yield fault("redis", "redis_version", f"Redis is {version}; 6.2 or newer is needed.", "Upgrade it.")
     else:
-        yield Finding("redis", f"{address(url)} answers, version {version}")
+        yield Finding("redis", f"{without_password(url)} answers, version {version}")
     parts = urlsplit(url)
     if parts.hostname not in LOOPBACK and not parts.password:
         message = f"Redis at {parts.hostname} is reached over the network without a password."
