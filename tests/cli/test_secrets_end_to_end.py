@@ -187,7 +187,7 @@ def test_no_command_prints_a_secret(stack: Stack) -> None:
     runs = [one["run_id"] for one in json.loads(stack.run("run", "list", "--json", "--limit", "200"))]
     commands = [
         ["models"], ["agents", "--json"], ["doctor"], ["doctor", "--json"], ["batch", "list"],
-        *(["agents", "show", name] for name in ("assistant", "login")), *(["run", "show", run] for run in runs[::6]),
+        *(["agents", "show", name] for name in ("assistant", "login")), *(["run", "show", run] for run in runs[::10]),
         ["tools", "call", "sql_query", "--args", '{"database": "sales", "query": "SELECT 1"}'],
     ]  # fmt: skip
     printed = {" ".join(command): stack.run(*command) for command in commands}

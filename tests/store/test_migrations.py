@@ -2,13 +2,62 @@
 
 from __future__ import annotations
 
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
+from pathlib import Path
 
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import insert, select
+
+import worker.store.migrations
+from worker.llm.endpoint import EndpointSettings
 from worker.store.session import Store
-from worker.store.tables import metadata
+from worker.store.tables import active, configurations, endpoints, metadata
 
 
 def test_a_migrated_database_has_the_tables_and_columns_that_the_code_names(store: Store) -> None:
     with store.read() as tx:
         assert compare_metadata(MigrationContext.configure(tx), metadata) == []
+
+
+def run_again(store: Store, revision: str) -> None:
+    """What a migration does to rows, on a database that has its tables already."""
+    scripts = ScriptDirectory(str(Path(worker.store.migrations.__path__[0])))
+    with store.write() as tx, Operations.context(MigrationContext.configure(tx)):
+        scripts.get_revision(revision).module.upgrade()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:hunter22@host:8000/v1",
+        "https://me:hunter%2322@host/v1/",
+        "https://me@host/v1?v=1",
+        "https://host/v1?subscription-key=hunter22&v=1",
+        "https://host/v1?v=1&code=hunter22",
+        "https://host/v1?key=hunter22",
+        "https://host/v1?monkey=1",
+        "http://host:8000/v1",
+        "practice",
+    ],
+)
+def test_logins_and_keys_leave_the_base_urls_on_record_and_runs_still_wait_for_their_endpoint(
+    store: Store, url: str
+) -> None:
+    with store.write() as tx:
+        tx.execute(insert(configurations).values(hash="h", body={"base_url": url, "model": "m", "n": [1]}))
+        tx.execute(insert(endpoints).values(id="old", base_url=url, model="m", paused_reason="away"))
+        tx.execute(insert(active).values(run_id="r", parked="model:old"))
+    for _ in range(2):
+        run_again(store, "0003")
+        with store.read() as tx:
+            body = tx.execute(select(configurations.c.body)).scalar_one()
+            endpoint = tx.execute(select(endpoints)).one()
+            parked = tx.execute(select(active.c.parked)).scalar_one()
+        wanted = url if url == "practice" else EndpointSettings("m", base_url=url).base_url
+        assert body["n"] == [1] and body["base_url"].rstrip("/") == endpoint.base_url.rstrip("/") == wanted
+        assert parked == f"model:{endpoint.id}" and endpoint.paused_reason == "away"
+        if "@" in url or "hunter22" in url:
+            assert endpoint.id == EndpointSettings("m", base_url=url).endpoint_id
