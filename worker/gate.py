@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
-from worker.store.endpoints import Pause, paused, resume, slowed
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.core.remedies import OPENED_BY_ANY_ANSWER
+from worker.llm.endpoint import EndpointSettings
+from worker.store.claims import Lease
+from worker.store.endpoints import Pause, answered_since_failure, note_answered, paused, resume, slowed
 from worker.store.session import Store
+from worker.store.trouble import trouble
+
+log = logging.getLogger(__name__)
 
 FRESH_S = 1.0
+TELL_EVERY_S = 2.0
+"""How old the fleet's knowledge may be of when an endpoint last answered this process."""
 
 
 class Gate:
@@ -20,6 +31,8 @@ class Gate:
         self._paused: dict[str, Pause] = {}
         self._slowed: set[str] = set()
         self._read_at = float("-inf")
+        self._answered_at: dict[str, float] = {}
+        self._told_at: dict[str, float] = {}
 
     def closed(self, endpoint_id: str, run_id: str) -> Pause | None:
         """Why this run may not call the endpoint now, or None. The one run that probes it may."""
@@ -44,12 +57,31 @@ class Gate:
                 self._paused, self._slowed = paused(self._store), slowed(self._store)
                 self._read_at = began
 
-    def answered(self, endpoint_id: str) -> None:
-        """The endpoint gave a reply: a probe that succeeds opens it for all."""
-        found = self._paused.get(endpoint_id)
-        if found is not None and found.probe_run is not None:
-            resume(self._store, endpoint_id)
-            self.forget()
+    def answered(self, endpoint: EndpointSettings) -> None:
+        """The endpoint gave a reply: a probe that succeeds opens it for all. Never at the cost of the reply."""
+        now = self._answered_at[endpoint.endpoint_id] = time.monotonic()
+        found = self._paused.get(endpoint.endpoint_id)
+        try:
+            if found is not None and (found.probe_run is not None or found.kind in OPENED_BY_ANY_ANSWER):
+                resume(self._store, endpoint.endpoint_id)
+                self.forget()
+            if now - self._told_at.get(endpoint.endpoint_id, float("-inf")) >= TELL_EVERY_S:
+                self._tell(endpoint)
+        except SQLAlchemyError as error:
+            log.warning("That %s answers could not be noted: %s", endpoint.model, trouble(error))
+
+    def answers_others(self, endpoint: EndpointSettings, lease: Lease, failures: int) -> bool:
+        """Whether the endpoint has answered anybody since this step first failed, as far as the fleet has told."""
+        self._tell(endpoint)
+        return answered_since_failure(self._store, endpoint.endpoint_id, lease, failures)
+
+    def _tell(self, endpoint: EndpointSettings) -> None:
+        answered_at = self._answered_at.get(endpoint.endpoint_id)
+        if answered_at is None or answered_at <= self._told_at.get(endpoint.endpoint_id, float("-inf")):
+            return
+        ago_s = time.monotonic() - answered_at
+        note_answered(self._store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ago_s)
+        self._told_at[endpoint.endpoint_id] = answered_at
 
     def forget(self) -> None:
         """Something changed: look again at the next call."""

@@ -20,6 +20,7 @@ from worker.dialects import dialect
 from worker.dialects.prompt import system_prompt
 from worker.dispatch import Dispatcher, connect_redis
 from worker.gate import Gate
+from worker.learning import Learning
 from worker.llm.client import ModelClients
 from worker.llm.limits import Limiter, limiter_client
 from worker.llm.prices import PriceTable
@@ -104,6 +105,7 @@ class Runtime:
     def __post_init__(self) -> None:
         self.turnstile = Turnstile()
         self.gate = Gate(self.store)
+        self.learning = Learning(self.store)
         shared = limiter(self.settings)
         self.throttle = Throttle(shared, self.gate, self.store)
         self.sharing = ToolSharing(shared, self.dispatcher.redis)

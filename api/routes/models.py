@@ -1,7 +1,8 @@
-"""Model endpoints: which there are, which are paused and why; paused and resumed by hand."""
+"""Model endpoints: which are paused, why and what to do; what each refuses; paused, resumed, forgotten by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -13,9 +14,11 @@ from api.problems import NotFound
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.llm.adaptations import described
 from worker.llm.address import without_password
 from worker.llm.endpoint import EndpointSettings
 from worker.store.endpoints import pause, resume
+from worker.store.learned import Learned, all_learned, forget
 from worker.store.reads_endpoints import EndpointState, endpoint_states
 
 router = APIRouter(prefix="/api/models", tags=["models"])
@@ -33,7 +36,8 @@ class Why(BaseModel):
 @router.get("")
 def models(here: Here) -> JsonObject:
     """The endpoints that the agents use, and every other one that is on record."""
-    return {"items": [_view(one) for one in _known(here).values()], "next": None}
+    learned = all_learned(here.store)
+    return {"items": [_view(one, learned) for one in _known(here).values()], "next": None}
 
 
 @router.post("/{endpoint_id}/pause")
@@ -43,7 +47,7 @@ def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObj
     changed = one.paused_by in (None, "stepmill") or one.reason is None
     if changed:
         pause(here.store, endpoint_id, one.base_url, one.model, (why or Why()).reason, for_s=None, by="hand")
-    return _view(_found(here, endpoint_id)) | {"changed": changed}
+    return _seen(here, endpoint_id) | {"changed": changed}
 
 
 @router.post("/{endpoint_id}/resume")
@@ -52,7 +56,15 @@ def resume_model(endpoint_id: str, here: Here) -> JsonObject:
     _found(here, endpoint_id)
     changed = resume(here.store, endpoint_id)
     here.admitter.poke()
-    return _view(_found(here, endpoint_id)) | {"changed": changed}
+    return _seen(here, endpoint_id) | {"changed": changed}
+
+
+@router.post("/{endpoint_id}/forget")
+def forget_model(endpoint_id: str, here: Here) -> JsonObject:
+    """Forgets what the endpoint refuses; `changed` says how many things that were."""
+    _found(here, endpoint_id)
+    changed = forget(here.store, endpoint_id)
+    return _seen(here, endpoint_id) | {"changed": changed}
 
 
 def _known(here: Context) -> dict[str, EndpointState]:
@@ -81,6 +93,17 @@ def _found(here: Context, endpoint_id: str) -> EndpointState:
     return known[endpoint_id]
 
 
-def _view(one: EndpointState) -> JsonObject:
+def _seen(here: Context, endpoint_id: str) -> JsonObject:
+    return _view(_found(here, endpoint_id), all_learned(here.store))
+
+
+def _view(one: EndpointState, learned: Mapping[str, Sequence[Learned]]) -> JsonObject:
     shown = replace(one, base_url=without_password(one.base_url))
-    return asdict(shown) | {"state": "open" if one.reason is None else "paused"}
+    known = [_learned(what) for what in learned.get(one.endpoint_id, ())]
+    return asdict(shown) | {"state": "open" if one.reason is None else "paused", "learned": known}
+
+
+def _learned(one: Learned) -> JsonObject:
+    what = one.adaptation
+    told = {"feature": what.feature, "value": what.value, "words": described(what), "said": what.said}
+    return told | {"forgotten_in_s": round(one.forgotten_in_s)}

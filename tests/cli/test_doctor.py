@@ -18,6 +18,7 @@ from tests.services.redis import RedisServer
 from worker.cli import doctor
 from worker.cli.doctoring import configuration, database, fleet, machine, model, redis
 from worker.cli.doctoring.finding import Check, Finding, Level, Patient
+from worker.core.remedies import PauseKind
 from worker.local.ports import free_port
 from worker.local.state import StackInfo
 from worker.settings import Settings
@@ -260,9 +261,11 @@ def test_a_worker_with_threads_that_hang(sqlite_url: str, store: Store) -> None:
 
 def test_a_model_that_is_paused(sqlite_url: str, store: Store) -> None:
     register(store, WorkerInfo("all", ALL_QUEUES, "threads", 4))
-    pause(store, "e1", "http://m/v1", "gpt-x", "the endpoint answered 401", for_s=None)
+    told = {"kind": PauseKind.KEY, "api_key_env": "MY_KEY"}
+    pause(store, "e1", "http://m/v1", "gpt-x", "the endpoint answered 401", for_s=None, **told)  # type: ignore[arg-type]
     finding = found(fleet.workers, looked_over(sqlite_url))["paused"]
     assert "gpt-x is paused: the endpoint answered 401" in finding.message
+    assert "Put a valid key for http://m/v1 into MY_KEY" in finding.remedy
     assert "stepmill models resume gpt-x" in finding.remedy
 
 

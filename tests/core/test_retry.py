@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.errors import (
-    BadReply,
-    ConnectionLost,
     EndpointBusy,
     EndpointFailed,
-    ModelTimeout,
+    ErrorCode,
     RateLimited,
     TransientError,
+    UnknownError,
     Unreachable,
 )
-from worker.core.retry import MAX_FAILURES, delay_s, may_retry
+from worker.core.retry import MAX_FAILURES, Verdict, code_of, delay_s, verdict
 
 
 @given(st.integers(1, 10_000), st.randoms(use_true_random=False))
@@ -51,17 +50,51 @@ def test_a_delay_before_any_failure_is_a_mistake() -> None:
         delay_s(0, random.Random(1))
 
 
-@pytest.mark.parametrize("kind", [RateLimited, EndpointBusy, Unreachable])
-def test_being_turned_away_is_retried_as_long_as_the_run_may_live(kind: type[TransientError]) -> None:
-    assert may_retry(kind("x"), 1000)
+BOUNDED = [kind for kind, most in MAX_FAILURES.items() if most is not None]
 
 
-@pytest.mark.parametrize("kind", [EndpointFailed, ConnectionLost, BadReply, ModelTimeout])
-def test_what_may_cost_money_each_time_is_given_up_after_some_failures(kind: type[TransientError]) -> None:
+@pytest.mark.parametrize("kind", [RateLimited, EndpointBusy])
+@pytest.mark.parametrize("answers_others", [True, False])
+def test_being_turned_away_is_retried_as_long_as_the_run_may_live(
+    kind: type[TransientError], answers_others: bool
+) -> None:
+    assert verdict(kind("x"), 1000, 8, answers_others) is Verdict.AGAIN
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_what_may_cost_money_each_time_is_repeated_a_few_times_only(kind: type[TransientError]) -> None:
     most = MAX_FAILURES[kind]
     assert most is not None
-    assert may_retry(kind("x"), most - 1)
-    assert not may_retry(kind("x"), most)
+    for answers_others in (True, False):
+        assert verdict(kind("x"), most - 1, 100, answers_others) is Verdict.AGAIN
+    assert verdict(kind("x"), most, 100, answers_others=False) is Verdict.PAUSE, "an outage fails no run"
+    gives_up = kind is not Unreachable
+    assert verdict(kind("x"), most, 100, answers_others=True) is (Verdict.GIVE_UP if gives_up else Verdict.AGAIN)
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_a_run_may_allow_fewer_failures(kind: type[TransientError]) -> None:
+    assert verdict(kind("x"), 1, 1, answers_others=False) is Verdict.PAUSE
+    assert verdict(kind("x"), 1, 2, answers_others=False) is Verdict.AGAIN
+
+
+def test_an_unknown_error_is_tried_three_times_in_all() -> None:
+    assert MAX_FAILURES[UnknownError] == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UnknownError("x", status=400), ErrorCode.MODEL_REJECTED),
+        (UnknownError("x", status=500), ErrorCode.INTERNAL),
+        (UnknownError("x"), ErrorCode.INTERNAL),
+        (EndpointFailed("x", status=409), ErrorCode.INTERNAL),
+    ],
+)
+def test_a_request_that_only_its_endpoint_knows_the_fault_of_ends_as_rejected(
+    error: TransientError, code: ErrorCode
+) -> None:
+    assert code_of(error) is code
 
 
 def test_every_transient_error_has_its_own_rule() -> None:

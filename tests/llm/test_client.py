@@ -84,7 +84,7 @@ def test_a_reply_comes_with_its_tokens_its_latency_and_its_finish_reason() -> No
     assert reply.finish_reason == "stop"
     assert reply.usage == Usage(prompt_tokens=7, cached_tokens=3, completion_tokens=2)
     assert 0 < reply.latency_s < 10
-    assert reply.left_out == ()
+    assert reply.learned == ()
 
 
 def test_without_a_key_no_authorization_is_sent() -> None:

@@ -1,4 +1,4 @@
-"""`stepmill models`: the endpoints that answer, which of them are paused and why; pause and resume by hand."""
+"""`stepmill models`: the endpoints, which are paused, why, and what to do; what each refuses; pause, resume, forget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.core.records import JsonObject
 @json_option
 @click.pass_context
 def models_group(ctx: click.Context, as_json: bool) -> None:
-    """Model endpoints: which there are, which are paused and why."""
+    """Model endpoints: which there are, which are paused, why and what to do, and what each refuses."""
     if ctx.invoked_subcommand is None:
         _list(as_json)
 
@@ -32,12 +32,24 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(items)
         return
-    print_table(("model", "address", "state", "reason", "looks again in", "runs waiting"), [_row(one) for one in items])
+    print_table(COLUMNS, [_row(one) for one in items])
+    learned = [_learned(one, what) for one in items for what in one["learned"]]
+    if learned:
+        click.echo()
+        print_table(("model", "learned", "since it said", "forgotten in"), learned)
+
+
+COLUMNS = ("model", "address", "state", "reason", "looks again in", "runs waiting", "what to do")
 
 
 def _row(one: JsonObject) -> tuple[object, ...]:
     again = duration(one["retry_in_s"]) if one.get("retry_in_s") is not None else ""
-    return one["model"], one["base_url"], one["state"], one.get("reason"), again, one.get("waiting_runs")
+    told = (one["state"], one.get("reason"), again, one.get("waiting_runs"), one.get("remedy"))
+    return one["model"], one["base_url"], *told
+
+
+def _learned(one: JsonObject, what: JsonObject) -> tuple[object, ...]:
+    return one["model"], what["words"], what["said"], duration(what["forgotten_in_s"])
 
 
 @models_group.command("pause")
@@ -57,14 +69,32 @@ def resume_command(model: str, as_json: bool) -> None:
     _act(model, "resume", as_json, {})
 
 
-def _act(model: str, verb: str, as_json: bool, body: JsonObject) -> None:
+@models_group.command("forget")
+@click.argument("model", required=False)
+@json_option
+def forget_command(model: str | None, as_json: bool) -> None:
+    """Forget what was learned of a model, or of all: the usual request is tried again, as after a day."""
+    changed = _changed(model, "forget", {})
+    if as_json:
+        print_json(changed)
+        return
+    for one in changed:
+        if one["changed"] or model:
+            click.echo(f"{one['model']} at {one['base_url']}: {one['changed']} forgotten.")
+
+
+def _changed(model: str | None, verb: str, body: JsonObject) -> list[JsonObject]:
     with connected() as client:
         items = client.get("/api/models")["items"]
-        chosen = [one for one in items if model in (one["model"], one["endpoint_id"])]
-        if not chosen:
+        chosen = [one for one in items if model in (None, one["model"], one["endpoint_id"])]
+        if model and not chosen:
             known = ", ".join(sorted({one["model"] for one in items})) or "none yet"
             raise UserError(f"There is no model {model!r}.", f"Known models: {known}.")
-        changed = [client.post(f"/api/models/{one['endpoint_id']}/{verb}", body) for one in chosen]
+        return [client.post(f"/api/models/{one['endpoint_id']}/{verb}", body) for one in chosen]
+
+
+def _act(model: str, verb: str, as_json: bool, body: JsonObject) -> None:
+    changed = _changed(model, verb, body)
     if as_json:
         print_json(changed)
         return

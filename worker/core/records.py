@@ -43,6 +43,20 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Adaptation:
+    """How requests for one endpoint and model differ from the usual ones, since it refused those.
+
+    `feature` is a kind and mostly a name (`without:temperature`), `said` the endpoint's own words. What is not
+    `lasting` holds for one prompt only and is not remembered.
+    """
+
+    feature: str
+    value: Any = None
+    said: str = ""
+    lasting: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the model returned for a step.
 

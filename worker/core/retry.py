@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Protocol
 
 from worker.core.errors import (
     BadReply,
+    BrokenOff,
     ConnectionLost,
     EndpointBusy,
     EndpointFailed,
+    ErrorCode,
     ModelTimeout,
     RateLimited,
     TransientError,
+    UnknownError,
     Unreachable,
 )
 
@@ -21,17 +25,29 @@ SPREAD = 0.1
 """Waits that the provider asked for grow by up to this share, so that the fleet does not come back all at once."""
 LEAST_SPREAD_S = 0.5
 
-# Failures of one step after which it is given up; None: only the run's own time limit ends the trying, since an attempt
-# that was turned away costs nothing. The others may have cost tokens each time.
+# Failures of one step after which it is not simply repeated; None: only the run's own time limit ends the trying, since
+# an attempt that was turned away costs nothing. The others may have cost tokens each time.
 MAX_FAILURES: dict[type[TransientError], int | None] = {
     RateLimited: None,
     EndpointBusy: None,
-    Unreachable: None,
+    Unreachable: 3,
     EndpointFailed: 8,
     ConnectionLost: 8,
+    BrokenOff: 8,
+    UnknownError: 3,
     BadReply: 4,
     ModelTimeout: 4,
 }
+
+
+class Verdict(StrEnum):
+    """What follows a model call that failed for a reason that may pass."""
+
+    AGAIN = "again"
+    PAUSE = "pause"
+    """The endpoint answers nobody: it is left alone until a probe succeeds, and no run fails."""
+    GIVE_UP = "give_up"
+    """The endpoint answers others: it is this request that it cannot answer, and the run ends."""
 
 
 class Dice(Protocol):
@@ -40,10 +56,26 @@ class Dice(Protocol):
     def uniform(self, a: float, b: float) -> float: ...
 
 
-def may_retry(error: TransientError, failures: int) -> bool:
-    """Whether a step may be tried again after so many failures, this one included."""
+def tries_left(error: TransientError, failures: int, most_of_run: int) -> bool:
+    """Whether a step is simply tried again after so many failures, this one included."""
     most = MAX_FAILURES.get(type(error), MAX_FAILURES[EndpointFailed])
-    return most is None or failures < most
+    return most is None or failures < min(most, most_of_run)
+
+
+def verdict(error: TransientError, failures: int, most_of_run: int, answers_others: bool) -> Verdict:
+    """What follows. `answers_others`: the endpoint and model have answered somebody since this step first failed."""
+    if tries_left(error, failures, most_of_run):
+        return Verdict.AGAIN
+    if not answers_others:
+        return Verdict.PAUSE
+    # Nothing was asked of an endpoint that could not be reached from here: the run is not at fault.
+    return Verdict.AGAIN if isinstance(error, Unreachable) else Verdict.GIVE_UP
+
+
+def code_of(error: TransientError) -> ErrorCode:
+    """How a run ends that is given up for this error."""
+    refused = isinstance(error, UnknownError) and error.status is not None and 400 <= error.status < 500
+    return ErrorCode.MODEL_REJECTED if refused else ErrorCode.INTERNAL
 
 
 def delay_s(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -23,14 +22,16 @@ from worker.core.errors import (
     UserError,
     WrongKey,
 )
-from worker.core.records import JsonObject, Reply, Usage
+from worker.core.records import Adaptation, JsonObject, Reply, Usage
+from worker.llm.adaptations import Refusal, adapt, change_for, users_own
 from worker.llm.address import Address, as_written, parse_address
 from worker.llm.classify import FREE, from_status
 from worker.llm.endpoint import EndpointSettings, ModelRequest
+from worker.llm.errorbody import read_error
 from worker.llm.keys import KeySource
 from worker.llm.proxies import Proxy, Read, client_through, proxy_for
-from worker.llm.quirks import OUTPUT_LIMITS, Quirks
-from worker.llm.reply import read_completion
+from worker.llm.reply import Completion, read_completion
+from worker.llm.request_body import encoded, request_body
 from worker.llm.scrub import Scrubber, scrubber
 from worker.llm.sockets import guard
 from worker.llm.watchdog import Abort, Call, watched
@@ -43,12 +44,12 @@ KEEP_ALIVE_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a call gave. `left_out` names the request fields that this endpoint refused during this very call."""
+    """What a call gave. `learned` is how its request had to be changed, beyond what was known before."""
 
     reply: Reply
     usage: Usage | None
     latency_s: float
-    left_out: tuple[str, ...] = ()
+    learned: tuple[Adaptation, ...] = ()
 
     @property
     def finish_reason(self) -> str | None:
@@ -81,7 +82,6 @@ class ModelClient:
         *,
         proxy: Proxy | None = None,
         http: httpx2.Client | None = None,
-        quirks: Quirks | None = None,
     ) -> None:
         try:
             self._address: Address = parse_address(base_url)
@@ -89,7 +89,6 @@ class ModelClient:
             raise UserError(str(exc), "Correct OPENAI_BASE_URL, or base_url in the agents file.") from exc
         self.base_url = self._address.url
         self._key = api_key if callable(api_key) else lambda: api_key
-        self._quirks = quirks or Quirks()
         self._proxy = proxy
         self._http = http or new_http_client(max_connections, proxy)
         # The key goes into each request instead, so that a new one needs no new client.
@@ -98,16 +97,19 @@ class ModelClient:
     def __repr__(self) -> str:
         return f"ModelClient({self.base_url!r})"
 
-    def complete(self, request: ModelRequest, deadline_s: float, abort: Abort) -> ModelReply:
+    def complete(
+        self, request: ModelRequest, deadline_s: float, abort: Abort, known: Iterable[Adaptation] = ()
+    ) -> ModelReply:
         """One completion within `deadline_s` in total, or a CallEnded that says whose fault it is.
 
-        Sends once; again only where the endpoint refused the request for a field that it does not take.
+        `known` is how requests for this endpoint and model have to be changed. Sends once; again only where the
+        endpoint refused the request for something that it can do without.
         """
         key = self._checked_key()
         secrets = self._secrets(key)
         hidden = scrubber(secrets)
         try:
-            reply = self._complete(request, key, secrets, deadline_s, abort)
+            reply = self._complete(request, key, secrets, deadline_s, abort, tuple(known))
         except CallEnded as ended:
             ended.message = hidden.text(ended.message)
             ended.args = (ended.message,)
@@ -115,15 +117,20 @@ class ModelClient:
         return replace(reply, reply=_scrubbed(reply.reply, hidden))
 
     def _complete(
-        self, request: ModelRequest, key: str | None, secrets: tuple[str, ...], deadline_s: float, abort: Abort
+        self,
+        request: ModelRequest,
+        key: str | None,
+        secrets: tuple[str, ...],
+        deadline_s: float,
+        abort: Abort,
+        known: tuple[Adaptation, ...],
     ) -> ModelReply:
         started = time.monotonic()
         if abort.reason is not None:
             raise Stopped(abort.reason, usage=FREE)
         with watched(deadline_s, abort) as call:
-            response, left_out = self._send_adapted(request, key, secrets, call)
-        completion = read_completion(response.content, response.headers, secrets)
-        return ModelReply(completion.reply, completion.usage, time.monotonic() - started, left_out)
+            completion, learned = self._send_adapted(request, key, secrets, call, known)
+        return ModelReply(completion.reply, completion.usage, time.monotonic() - started, learned)
 
     def _secrets(self, key: str | None) -> tuple[str, ...]:
         """All that goes out with a call and must not come back."""
@@ -135,24 +142,36 @@ class ModelClient:
         self._http.close()
 
     def _send_adapted(
-        self, request: ModelRequest, key: str | None, secrets: tuple[str, ...], call: Call
-    ) -> tuple[httpx2.Response, tuple[str, ...]]:
-        left_out: list[str] = []
+        self,
+        request: ModelRequest,
+        key: str | None,
+        secrets: tuple[str, ...],
+        call: Call,
+        known: tuple[Adaptation, ...],
+    ) -> tuple[Completion, tuple[Adaptation, ...]]:
+        """The reply, and what had to be changed anew for it: only an answer shows that a change was the right one."""
+        usual, headers = request_body(request, self.base_url), self._headers(request, key)
+        tried: list[Adaptation] = []
         while True:
-            body = self._quirks.apply(self.base_url, _body(request, self.base_url))
-            response = self._send(body, self._headers(request, key), secrets, call)
-            if response.is_success:
-                return response, tuple(left_out)
-            error = _error_body(response)
-            refused = self._quirks.learn(self.base_url, body, response.status_code, error)
-            if refused is None:
-                raise self._refused(response, error, secrets)
-            left_out.append(refused)
+            body = adapt(usual, (*known, *tried))
+            response = self._send(body, headers, secrets, call)
+            ended = self._refused(response, secrets)
+            if ended is None:
+                completion = read_completion(response.content, response.headers, secrets)
+                return completion, tuple({one.feature: one for one in tried}.values())
+            refusal = Refusal(body, request.users_fields, read_error(_error_body(response), secrets), ended, tried)
+            change = None if users_own(refusal) else change_for(refusal)
+            if change is None:
+                raise _with_remedy(ended, users_own(refusal))
+            tried.append(change)
 
-    def _refused(self, response: httpx2.Response, error: object, secrets: tuple[str, ...]) -> CallEnded:
-        """The error of a response; it may be the proxy's own, so that this is named too."""
+    def _refused(self, response: httpx2.Response, secrets: tuple[str, ...]) -> CallEnded | None:
+        """The error of a response, None of a success; it may be the proxy's own, so that this is named too."""
+        if response.is_success:
+            return None
         if self._proxy is not None and response.status_code == httpx2.codes.PROXY_AUTHENTICATION_REQUIRED:
             return AccessDenied(f"the proxy {self._proxy.name} refuses: {WANTS_LOGIN}", usage=FREE, status=407)
+        error = _error_body(response)
         ended = from_status(response.status_code, error, response.headers, secrets=secrets)
         ended.message += self._through
         return ended
@@ -170,7 +189,7 @@ class ModelClient:
         """The response whatever its status. Errors are raised outside `except`: a chained one would carry the key."""
         url = self._address.operation("chat/completions")
         try:
-            return self._openai.post(url, cast_to=httpx2.Response, content=_encoded(body), options={"headers": headers})
+            return self._openai.post(url, cast_to=httpx2.Response, content=encoded(body), options={"headers": headers})
         except openai.APIStatusError as exc:
             return exc.response
         except openai.APIConnectionError as exc:
@@ -214,7 +233,6 @@ class ModelClients:
         self._read = read
         self._keys = KeySource(read)
         self._addresses = addresses
-        self._quirks = Quirks()
         self._lock = threading.Lock()
         self._pools: dict[str, httpx2.Client] = {}
         self._clients: dict[tuple[str, str], ModelClient] = {}
@@ -236,7 +254,7 @@ class ModelClients:
         self._pools[endpoint.base_url] = pool
         key = functools.partial(self._keys.key, endpoint.api_key_env)
         written = as_written(endpoint.base_url, self._addresses())
-        return ModelClient(written, key, proxy=proxy, http=pool, quirks=self._quirks)
+        return ModelClient(written, key, proxy=proxy, http=pool)
 
     def close(self) -> None:
         """Closes every pool; calls under way must have ended."""
@@ -247,36 +265,17 @@ class ModelClients:
             self._clients.clear()
 
 
-def _body(request: ModelRequest, base_url: str) -> JsonObject:
-    body: JsonObject = {"model": request.model, "messages": list(request.messages)}
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.stop:
-        body["stop"] = list(request.stop)
-    if request.max_output_tokens is not None:
-        body[_limit_name(base_url)] = request.max_output_tokens
-    if request.reasoning_effort is not None:
-        body["reasoning_effort"] = request.reasoning_effort
-    return {**body, **request.extra, **request.extra_body}
-
-
-def _limit_name(base_url: str) -> str:
-    """OpenAI itself takes the new name for every model; elsewhere the old one is understood by most."""
-    old, new = OUTPUT_LIMITS
-    return new if httpx2.URL(base_url).host == "api.openai.com" else old
+def _with_remedy(ended: CallEnded, setting: str | None) -> CallEnded:
+    """What a person set and the endpoint refuses, only a person takes out."""
+    if setting is not None:
+        ended.message += f"; the agent's settings put {setting} into the request: take it out or change it there"
+    return ended
 
 
 def _scrubbed(reply: Reply, hidden: Scrubber) -> Reply:
     """Everything that a reply holds and later code may keep, show or send back, without the keys of its call."""
     reason = None if reply.finish_reason is None else hidden.text(reply.finish_reason)
     return replace(reply, text=hidden.text(reply.text), finish_reason=reason, message=hidden.tree(reply.message))
-
-
-def _encoded(body: JsonObject) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # half a surrogate pair, as cut observations may hold: it becomes a question mark
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _error_body(response: httpx2.Response) -> object:

@@ -61,6 +61,12 @@ class ModelRequest:
         return most * (choices if isinstance(choices, int) and choices > 1 else 1)
 
     @property
+    def users_fields(self) -> frozenset[str]:
+        """The fields of the request that nobody but the user asked for."""
+        given = {"reasoning_effort"} if self.reasoning_effort is not None else set()
+        return frozenset({*given, *self.extra_body})
+
+    @property
     def size_bytes(self) -> int:
         """All that the endpoint reads, as bytes of JSON: the tools too. No token of it is shorter than a byte."""
         read = {"messages": list(self.messages), **self.extra, **self.extra_body}

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, and_, case, exists, func, not_, or_, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from worker.core.remedies import PauseKind, remedy
+from worker.core.states import Outcome
+from worker.store.claims import Lease
 from worker.store.session import NOW, AnyRow, Store
-from worker.store.tables import active, endpoints
+from worker.store.tables import active, attempts, endpoints
 
 PROBE_FIRST_S, PROBE_MOST_S = 15.0, 600.0
 
@@ -22,6 +25,18 @@ class Pause:
     reason: str
     retry_in_s: float
     probe_run: str | None = None
+    kind: str | None = None
+    remedy: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Why, and what a person must do."""
+        return why_paused(self.reason, self.remedy)
+
+
+def why_paused(reason: str, remedy: str) -> str:
+    """One text of both."""
+    return f"{reason.rstrip('.')}. {remedy}"
 
 
 def parked_for(endpoint_id: str) -> str:
@@ -30,13 +45,25 @@ def parked_for(endpoint_id: str) -> str:
 
 
 def pause(
-    store: Store, endpoint_id: str, base_url: str, model: str, reason: str, *, for_s: float | None, by: str = "stepmill"
+    store: Store,
+    endpoint_id: str,
+    base_url: str,
+    model: str,
+    reason: str,
+    *,
+    for_s: float | None,
+    by: str = "stepmill",
+    kind: PauseKind | None = None,
+    api_key_env: str | None = None,
 ) -> None:
     """Pauses for all. With `for_s` it opens by itself then; without, a probe is sent now and again.
 
+    `kind` says what it is about, `api_key_env` which variable holds the key: for the sentence that tells what to do.
+
     A second pause never shortens the first: one without an end stands, and one by hand stands until a person lifts it.
     """
-    new = {"id": endpoint_id, "base_url": base_url, "model": model, "paused_reason": reason, "paused_by": by}
+    about = {"paused_kind": kind and kind.value, "api_key_env": api_key_env}
+    new = {"id": endpoint_id, "base_url": base_url, "model": model, "paused_reason": reason, "paused_by": by, **about}
     until = None if for_s is None else NOW + for_s
     upsert = postgresql.insert if store.postgres else sqlite.insert
     statement = upsert(endpoints).values(**new, paused_until=until, probe_at=NOW + PROBE_FIRST_S, changed_at=NOW)
@@ -44,6 +71,8 @@ def pause(
     values = {
         "paused_reason": reason,
         "paused_by": by,
+        "paused_kind": kind and kind.value,
+        "api_key_env": func.coalesce(api_key_env, endpoints.c.api_key_env),
         "paused_until": None if for_s is None else greatest(func.coalesce(endpoints.c.paused_until, 0.0), until),
         "probe_at": NOW + func.coalesce(_next_probe(), PROBE_FIRST_S),
         "probe_run": None,
@@ -74,7 +103,15 @@ def resume(store: Store, endpoint_id: str) -> bool:
     statement = (
         update(endpoints)
         .where(endpoints.c.id == endpoint_id, endpoints.c.paused_reason.is_not(None))
-        .values(paused_reason=None, paused_by=None, paused_until=None, probe_run=None, probes=0, changed_at=NOW)
+        .values(
+            paused_reason=None,
+            paused_by=None,
+            paused_kind=None,
+            paused_until=None,
+            probe_run=None,
+            probes=0,
+            changed_at=NOW,
+        )
     )
     with store.write() as tx:
         opened = tx.execute(statement).rowcount == 1
@@ -107,7 +144,53 @@ def paused(store: Store) -> dict[str, Pause]:
 
 def _pause(row: AnyRow) -> Pause:
     until = row.paused_until or row.probe_at or row.now
-    return Pause(row.id, row.model, row.paused_reason, max(0.0, until - row.now), row.probe_run)
+    return Pause(
+        row.id,
+        row.model,
+        row.paused_reason,
+        max(0.0, until - row.now),
+        row.probe_run,
+        row.paused_kind,
+        remedy_of(row),
+    )
+
+
+def remedy_of(row: AnyRow) -> str:
+    """What a person must do about a paused endpoint's row."""
+    kind = PauseKind.BY_HAND.value if row.paused_by not in (None, "stepmill") else row.paused_kind
+    return remedy(kind, row.model, row.base_url, row.api_key_env)
+
+
+def note_answered(store: Store, endpoint_id: str, base_url: str, model: str, ago_s: float = 0.0) -> None:
+    """Notes that the endpoint answered somebody so many seconds ago."""
+    upsert = postgresql.insert if store.postgres else sqlite.insert
+    at = NOW - ago_s
+    new = {"id": endpoint_id, "base_url": base_url, "model": model, "answered_at": at, "changed_at": NOW}
+    greatest = func.greatest if store.postgres else func.max
+    latest = greatest(func.coalesce(endpoints.c.answered_at, 0.0), at)
+    with store.write() as tx:
+        statement = upsert(endpoints).values(**new)
+        tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"answered_at": latest}))
+
+
+def answered_since_failure(store: Store, endpoint_id: str, lease: Lease, failures: int) -> bool:
+    """Whether the endpoint has answered anybody since this step's model call first failed.
+
+    `failures` is how many of its failures were counted, the present one not included.
+    """
+    failed = (
+        select(attempts.c.ended_at)
+        .where(attempts.c.run_id == lease.run_id, attempts.c.step == lease.step, attempts.c.call == 0)
+        .where(attempts.c.outcome == Outcome.ERROR.value)
+        .order_by(attempts.c.claimed_at.desc())
+        .offset(max(0, failures - 1))
+        .limit(1)
+    )
+    began = select(attempts.c.claimed_at).where(attempts.c.token == lease.token)
+    since = func.coalesce(failed.scalar_subquery(), began.scalar_subquery())
+    with store.read() as tx:
+        query = select(endpoints.c.id).where(endpoints.c.id == endpoint_id, endpoints.c.answered_at > since)
+        return tx.execute(query).first() is not None
 
 
 def reopen_due(store: Store) -> int:
@@ -138,7 +221,9 @@ def _free_the_forgotten(store: Store) -> int:
 
 
 def _probe(store: Store, endpoint_id: str) -> bool:
-    first = select(active.c.run_id).where(active.c.parked == parked_for(endpoint_id)).order_by(active.c.parked_at)
+    # One that has not failed there comes before one that has: it may be that one's request that is at fault.
+    waiting = select(active.c.run_id).where(active.c.parked == parked_for(endpoint_id))
+    first = waiting.order_by(active.c.failures, active.c.parked_at)
     with store.write() as tx:
         run_id = tx.execute(first.limit(1)).scalar()
         if run_id is None:

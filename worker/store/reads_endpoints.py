@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
-from worker.store.endpoints import parked_for
+from worker.core.remedies import OPERATORS
+from worker.store.endpoints import parked_for, remedy_of
 from worker.store.session import NOW, Store
 from worker.store.tables import active, endpoints
 
@@ -26,6 +27,8 @@ class EndpointState:
     retry_in_s: float | None = None
     waiting_runs: int = 0
     needs_operator: bool = False
+    remedy: str | None = None
+    """What a person must do while it is paused."""
 
 
 def endpoint_states(store: Store) -> dict[str, EndpointState]:
@@ -49,7 +52,8 @@ def endpoint_states(store: Store) -> dict[str, EndpointState]:
             row.paused_by,
             retry_in_s,
             row.waiting,
-            row.paused_reason is not None and row.paused_until is None,
+            row.paused_reason is not None and (row.paused_until is None or row.paused_kind in OPERATORS),
+            remedy_of(row) if row.paused_reason is not None else None,
         )
     return found
 
@@ -61,7 +65,7 @@ def needs_operator(store: Store, parked: str | None) -> bool:
     query = select(endpoints.c.id).where(
         endpoints.c.id == parked.removeprefix(parked_for("")),
         endpoints.c.paused_reason.is_not(None),
-        endpoints.c.paused_until.is_(None),
+        or_(endpoints.c.paused_until.is_(None), endpoints.c.paused_kind.in_(OPERATORS)),
     )
     with store.read() as tx:
         return tx.execute(query).first() is not None

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from worker.agents import endpoint_of
 from worker.core.errors import (
     CallEnded,
-    ContextOverflow,
-    OperatorError,
-    RunError,
-    Stopped,
     StopReason,
-    TransientError,
-    Unreachable,
     UserError,
 )
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget, Overflowed, Rejected, ThinkEvent
+from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget
 from worker.core.records import JsonObject
-from worker.core.retry import delay_s, may_retry
 from worker.core.states import Outcome
 from worker.faults import reach
 from worker.llm.classify import FREE
@@ -33,10 +25,9 @@ from worker.llm.endpoint import EndpointSettings
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed
+from worker.store.applies import Applied, Spent, apply_think, landed
 from worker.store.claims import Lease, ThinkWork, claim_think, reclaimed
 from worker.store.control import bells_for, note_stopped
-from worker.store.endpoints import parked_for, pause
 from worker.store.history import history
 from worker.store.money import note_waste, reserve
 from worker.store.session import new_token
@@ -45,25 +36,12 @@ from worker.tasks import money
 from worker.tasks.base import AttemptFailed, Discarded, follow_up
 from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.insisting import insist
+from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
 
 log = logging.getLogger(__name__)
 
-TRIES_AT_AN_ABSENT_ENDPOINT = 2
-"""Failed connections of one step, before its endpoint is taken for out of order."""
-
 MARGIN_S = 20.0
 """A lease outlasts the model call's own limit by this much."""
-
-NO_CALL = Spent(Outcome.DEFERRED)
-
-
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """What came of a model call: the event, what it used, and what it leaves in the history."""
-
-    event: ThinkEvent
-    spent: Spent
-    record: StepRecord | None = None
 
 
 def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
@@ -108,10 +86,9 @@ def _limits(body: JsonObject) -> Limits:
 def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thought:
     try:
         endpoint = endpoint_of(body, rt.settings.practice_url)
-        closed = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
-        if closed is not None:
-            park = parked_for(endpoint.endpoint_id)
-            return Thought(GivenBack(Outcome.DEFERRED, reason=closed.reason, park=park), NO_CALL)
+        pause = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
+        if pause is not None:
+            return closed(endpoint, pause)
         return _ask(rt, work, body, endpoint, abort)
     except Discarded:
         raise
@@ -136,6 +113,7 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
         return Thought(OverBudget(bound_usd), NO_CALL)
+    known = rt.learning.of(endpoint.endpoint_id)
     slot = rt.throttle.ask(endpoint, f"{work.lease.run_id}.{work.lease.step}", asked.size_bytes)
     if isinstance(slot, At):
         wait_s = max(0.05, slot.due_s - time.monotonic())
@@ -146,13 +124,14 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
     reach("think.claimed")
     try:
         with rt.turnstile.aside():
-            reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort)
+            reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort, known)
     except CallEnded as ended:
         rt.throttle.settle(endpoint, slot, ended.usage)
-        return _ended(rt, work, endpoint, ended)
+        return ended_without_reply(rt, work, endpoint, ended, _limits(body))
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
-    rt.gate.answered(endpoint.endpoint_id)
+    rt.gate.answered(endpoint)
+    rt.learning.note(endpoint.endpoint_id, reply.learned)
     spent = _spent(rt, endpoint, reply)
     try:
         event, record = read_reply(reply, body, tools, past)
@@ -171,51 +150,6 @@ def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:
 def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
     cost = rt.prices.cost_usd(endpoint.model, reply.usage)
     return Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, billed=True)
-
-
-def _ended(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded) -> Thought:
-    """A model call that gave no reply: whose fault it was decides what follows."""
-    cost = rt.prices.cost_usd(endpoint.model, ended.usage)
-    spent = Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
-    match ended:
-        case Stopped(reason=StopReason.HAND_BACK):
-            given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
-            return Thought(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
-        case Stopped():
-            return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
-        case OperatorError():
-            return _out_of_order(rt, endpoint, ended, spent)
-        case Unreachable() if work.hot.failures >= TRIES_AT_AN_ABSENT_ENDPOINT:
-            # An endpoint that is away for an hour must not fail a night's runs: a probe finds out when it is back.
-            return _out_of_order(rt, endpoint, ended, spent)
-        case TransientError():
-            return Thought(_transient(rt, work, endpoint, ended), spent)
-        case ContextOverflow():
-            return Thought(Overflowed(ended.message), spent)
-        case RunError():
-            return Thought(Rejected(ended.code, ended.message), spent)
-    return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
-
-
-def _out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, spent: Spent) -> Thought:
-    """The fleet leaves the endpoint alone until somebody acts or a probe succeeds; its runs wait and none fails."""
-    pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, ended.message, for_s=None)
-    rt.gate.forget()
-    park = parked_for(endpoint.endpoint_id)
-    return Thought(GivenBack(Outcome.DEFERRED, reason=ended.message, park=park), spent)
-
-
-def _transient(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError) -> ThinkEvent:
-    failures = work.hot.failures + 1
-    wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
-    if error.pauses_endpoint and error.retry_after_s is None:
-        rt.throttle.refused(endpoint)
-    elif error.pauses_endpoint:
-        pause(rt.store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, error.message, for_s=wait_s)
-        rt.gate.forget()
-    if not may_retry(error, failures):
-        return Rejected("internal", f"The model call failed {failures} times; the last time: {error.message}")
-    return ModelFailed(error.message, wait_s, error.message, counts=not error.pauses_endpoint)
 
 
 def _apply(rt: Runtime, work: ThinkWork, thought: Thought, limits: Limits) -> Applied:

@@ -17,6 +17,7 @@ from worker.store.endpoints import paused
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
 from worker.store.session import open_store
 
+AT_ONCE = "`stepmill models resume {}` has it asked at once."
 START = "Start one: stepmill worker --queues {queue}"
 
 
@@ -43,7 +44,7 @@ def workers(patient: Patient) -> Iterator[Finding]:
         message = f"Worker {row.name} has {row.stuck} threads that hang past their limit."
         yield fault("workers", "stuck", message, "Restart it when convenient; it retires by itself.", Level.WARNING)
     for pause in pauses.values():
-        remedy = f"Mend the cause; then `stepmill models resume {pause.model}`."
+        remedy = pause.remedy if "models resume" in pause.remedy else f"{pause.remedy} {AT_ONCE.format(pause.model)}"
         message = f"{pause.model} is paused: {pause.reason} (looked at again in {duration(pause.retry_in_s)})"
         yield fault("models", "paused", message, remedy)
 

@@ -1,0 +1,87 @@
+"""A model that refuses a field, fails for one request, or fails for all: nobody fails for what is not his fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from tests.engine.fleet import Fleet
+from tests.engine.questions import sums
+from tests.engine.wholeness import assert_money, assert_whole
+from worker.core.remedies import PauseKind
+from worker.store.learned import all_learned
+from worker.store.session import NOW
+from worker.store.tables import attempts, endpoints
+
+pytestmark = pytest.mark.timeout(300)
+BAD = "Use look_up(name='mark-bad')."
+FAILS_FOR_ONE: list[dict[str, Any]] = [{"kind": "server_error", "match": "mark-bad"}]
+PAUSED = select(endpoints).where(endpoints.c.paused_reason.is_not(None))
+
+
+def probe_now(fleet: Fleet) -> None:
+    """The next probe is due in seconds or minutes; the test does not wait for it."""
+    with fleet.store.write() as tx:
+        tx.execute(update(endpoints).where(endpoints.c.probe_run.is_(None)).values(probe_at=NOW))
+
+
+def test_what_a_model_refuses_is_learned_once_for_all_workers(fleet: Fleet) -> None:
+    fleet.practice.control(refused_fields=["temperature", "stop", "max_tokens"], latency="0.02")
+    for _ in range(2):
+        fleet.start(slots=4)
+    first = fleet.submit(sums(10))
+    assert fleet.finish(first) == {"succeeded": 10}
+    (known,) = all_learned(fleet.store).values()
+    features = {one.adaptation.feature for one in known}
+    assert features == {"without:temperature", "without:stop", "renamed:max_tokens"}
+    fleet.start(slots=4)
+    refused = refusals(fleet)
+    assert fleet.finish(fleet.submit(sums(20))) == {"succeeded": 20}
+    assert refusals(fleet) == refused, "a worker that starts later knows it, and so does everybody"
+    assert_money(fleet)
+
+
+def refusals(fleet: Fleet) -> int:
+    return sum(entry["status"] == 400 for entry in fleet.practice.ledger())
+
+
+def test_a_request_that_always_fails_ends_its_run_while_the_others_are_answered(fleet: Fleet) -> None:
+    fleet.practice.control(faults=FAILS_FOR_ONE, latency="0.1")
+    fleet.start(slots=4)
+    batch = fleet.submit([BAD, *sums(60)], max_model_failures=3)
+    assert fleet.finish(batch, 90) == {"succeeded": 60, "failed": 1}
+    (failed,) = [run for run in fleet.runs(batch) if run.state == "failed"]
+    assert failed.error_code == "internal"
+    assert "The server had an error while processing the request" in failed.error_message, "the endpoint's own words"
+    assert fleet.rows(PAUSED) == []
+    assert_whole(fleet, batch)
+
+
+def test_a_model_that_answers_nobody_is_paused_and_no_run_fails(fleet: Fleet) -> None:
+    fleet.practice.control(faults=["server_error"])
+    fleet.start(slots=4)
+    batch = fleet.submit(sums(12), max_model_failures=3)
+    fleet.wait("the endpoint is paused", lambda: fleet.rows(PAUSED), 60)
+    (endpoint,) = fleet.rows(PAUSED)
+    assert endpoint.paused_kind in (PauseKind.FAILING, PauseKind.UNKNOWN) and endpoint.paused_until is None
+    assert "The server had an error" in endpoint.paused_reason
+    fleet.practice.control(faults=[])
+    probe_now(fleet)
+    assert fleet.finish(batch) == {"succeeded": 12}
+    assert_whole(fleet, batch)
+
+
+def test_a_request_that_fails_alone_waits_and_ends_once_another_is_answered(fleet: Fleet) -> None:
+    fleet.practice.control(faults=FAILS_FOR_ONE)
+    fleet.start(slots=4)
+    alone = fleet.submit([BAD], max_model_failures=2)
+    fleet.wait("the endpoint is paused", lambda: fleet.rows(PAUSED), 60)
+    assert fleet.ended(alone) == 0
+    good = fleet.submit(sums(1))
+    fleet.wait("the other run waits too", lambda: len(fleet.rows(select(attempts.c.run_id).distinct())) == 2)
+    probe_now(fleet)
+    assert fleet.finish(good, 60) == {"succeeded": 1}
+    assert fleet.finish(alone, 60) == {"failed": 1}
+    assert fleet.rows(PAUSED) == []

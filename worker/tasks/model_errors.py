@@ -1,0 +1,110 @@
+"""What follows from a model call that gave no reply: whose fault it was decides."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+from worker.core.errors import (
+    CallEnded,
+    ContextOverflow,
+    OperatorError,
+    RunError,
+    Stopped,
+    StopReason,
+    TransientError,
+)
+from worker.core.moves import GivenBack, Limits, ModelFailed, Overflowed, Rejected, ThinkEvent
+from worker.core.remedies import pause_kind, remedy
+from worker.core.retry import Verdict, code_of, delay_s, tries_left, verdict
+from worker.core.states import Outcome
+from worker.llm.endpoint import EndpointSettings
+from worker.runtime import Runtime
+from worker.store.applies import Spent, StepRecord
+from worker.store.claims import ThinkWork
+from worker.store.endpoints import Pause, parked_for, pause, why_paused
+
+NO_CALL = Spent(Outcome.DEFERRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What came of a model call: the event, what it used, and what it leaves in the history."""
+
+    event: ThinkEvent
+    spent: Spent
+    record: StepRecord | None = None
+
+
+def closed(endpoint: EndpointSettings, why: Pause) -> Thought:
+    """The call was not made, since its endpoint is paused."""
+    return Thought(GivenBack(Outcome.DEFERRED, reason=why.sentence, park=parked_for(endpoint.endpoint_id)), NO_CALL)
+
+
+def ended_without_reply(
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, limits: Limits
+) -> Thought:
+    """What follows. Endpoints are paused here, for the whole fleet."""
+    cost = rt.prices.cost_usd(endpoint.model, ended.usage)
+    spent = Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
+    if isinstance(ended, RunError) and ended.status is not None:
+        rt.gate.answered(endpoint)  # it has read a request and judged it
+    match ended:
+        case Stopped(reason=StopReason.HAND_BACK):
+            given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
+            return Thought(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
+        case Stopped():
+            return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
+        case OperatorError():
+            return Thought(_out_of_order(rt, endpoint, ended, ended.retry_after_s), spent)
+        case TransientError():
+            return Thought(_transient(rt, work, endpoint, ended, limits), spent)
+        case ContextOverflow():
+            return Thought(Overflowed(ended.message), spent)
+        case RunError():
+            return Thought(Rejected(ended.code, ended.message), spent)
+    return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
+
+
+def _out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None = None) -> ThinkEvent:
+    """The fleet leaves the endpoint alone until somebody acts or a probe succeeds; its runs wait and none fails."""
+    _pause(rt, endpoint, ended, for_s)
+    what_to_do = remedy(pause_kind(ended), endpoint.model, endpoint.base_url, endpoint.api_key_env)
+    reason = why_paused(ended.message, what_to_do)
+    return GivenBack(Outcome.DEFERRED, reason=reason, park=parked_for(endpoint.endpoint_id))
+
+
+def _pause(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None) -> None:
+    pause(
+        rt.store,
+        endpoint.endpoint_id,
+        endpoint.base_url,
+        endpoint.model,
+        ended.message,
+        for_s=for_s,
+        kind=pause_kind(ended),
+        api_key_env=endpoint.api_key_env,
+    )
+    rt.gate.forget()
+
+
+def _transient(
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError, limits: Limits
+) -> ThinkEvent:
+    failures, most = work.hot.failures + 1, limits.max_model_failures
+    wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
+    if error.pauses_endpoint and error.retry_after_s is None:
+        rt.throttle.refused(endpoint)
+    elif error.pauses_endpoint:
+        _pause(rt, endpoint, error, wait_s)
+    last = not tries_left(error, failures, most)
+    answers_others = last and rt.gate.answers_others(endpoint, work.lease, work.hot.failures)
+    match verdict(error, failures, most, answers_others):
+        case Verdict.PAUSE:
+            return _out_of_order(rt, endpoint, error)
+        case Verdict.GIVE_UP:
+            message = f"The model call failed {failures} times; the last time: {error.message}"
+            return Rejected(code_of(error), message)
+        case Verdict.AGAIN:
+            counts = not (last or error.pauses_endpoint)
+            return ModelFailed(error.message, wait_s, error.message, counts=counts)
