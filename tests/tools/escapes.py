@@ -243,6 +243,8 @@ SQLITE_ESCAPES: dict[str, str] = {
     "fills the memory": "SELECT hex(zeroblob(2000000000))",
     "fills the memory bit by bit": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
     "SELECT group_concat(hex(randomblob(100000))) FROM n",
+    "sorts more than it may keep": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 90000) "
+    "SELECT hex(randomblob(5000)) AS h FROM n ORDER BY h",
     "matches without end": "SELECT replace(hex(zeroblob(4000000)), '0', 'a') LIKE '" + "%a" * 2000 + "%b'",
 }
 
@@ -272,6 +274,20 @@ POSTGRES_ESCAPES: dict[str, str] = {
     "joins without end": "SELECT count(*) FROM generate_series(1, 1e6) a, generate_series(1, 1e6) b",
     "fills the memory": "SELECT repeat('x', 1000000000) FROM generate_series(1, 100)",
     "reads what its role may not": "SELECT * FROM private",
+    "writes to the server's log": "SELECT pg_logical_emit_message(false, 'a', 'b')",
+    "ends other connections": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity",
+    "ends them behind a comment": "SELECT pg_terminate_backend/* a /* b */ c */(1)",
+    "ends them behind a line comment": "SELECT pg_cancel_backend -- (\n (1)",
+    "ends them by a quoted name": 'SELECT "pg_terminate_backend" (1)',
+    "ends them by an escaped name": 'SELECT U&"pg_terminate_backen\\0064"(1)',
+    "ends them in capitals": "SELECT PG_CATALOG.PG_Terminate_Backend(1)",
+    "hides a call in a text": "SELECT '/*' || pg_advisory_lock(1)::text || '*/'",
+    "runs text as a query": "SELECT query_to_xml('select pg_' || 'sleep(600)', true, true, '')",
+    "takes a lock that outlives the query": "SELECT pg_advisory_lock(1)",
+    "takes a transaction number": "SELECT pg_current_xact_id()",
+    "tells the listeners": "SELECT pg_notify('a', 'b')",
+    "lifts its time limit": "SELECT set_config('statement_timeout', '0', false)",
+    "calls a function with an odd name": 'SELECT "do it"()',
 }
 
 FILE_ESCAPES: dict[str, str] = {
@@ -300,6 +316,15 @@ FILE_ESCAPES: dict[str, str] = {
 }
 
 ADDRESS_ESCAPES: dict[str, str] = {
+    "deprecated site-local": "http://[fec0::1]:{port}/secret",
+    "translated for IPv4": "http://[::ffff:0:127.0.0.1]:{port}/secret",
+    "segment routing": "http://[5f00::1]:{port}/secret",
+    "a tunnel within a site": "http://[2606:4700::5efe:10.0.0.1]:{port}/secret",
+    "space that nobody was given": "http://[4000::1]:{port}/secret",
+    "the former test network": "http://[3ffe::1]:{port}/secret",
+    "new documentation": "http://[3fff::1]:{port}/secret",
+    "an identifier that looks like an address": "http://[2001:20::1]:{port}/secret",
+    "a relay of old tunnels": "http://192.88.99.1:{port}/secret",
     "loopback": "http://127.0.0.1:{port}/secret",
     "another loopback": "http://127.8.9.1:{port}/secret",
     "loopback by name": "http://localhost:{port}/secret",

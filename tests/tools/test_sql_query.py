@@ -42,6 +42,8 @@ def postgres(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
             "CREATE TABLE private (x int)",
             "CREATE SEQUENCE counter",
             "CREATE FUNCTION wipe() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'DELETE FROM sales; SELECT 1'",
+            "CREATE FUNCTION \"do it\"() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "CREATE FUNCTION vat(amount int) RETURNS numeric LANGUAGE sql STABLE AS 'SELECT amount * 0.2'",
             "CREATE PROCEDURE wipe_all() LANGUAGE sql SECURITY DEFINER AS 'DELETE FROM sales'",
             f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
             "GRANT SELECT ON sales TO reader",
@@ -125,6 +127,47 @@ def test_a_database_that_is_away_is_told_without_its_address(tmp_path: Path) -> 
 def test_a_superuser_is_refused(postgres: dict[str, str]) -> None:
     with pytest.raises(ToolError, match="superuser"):
         ask("SELECT 1", postgres["owner"])
+
+
+@pytest.mark.parametrize(
+    "power", ["GRANT pg_signal_backend TO reader", "GRANT chief TO reader", "ALTER ROLE reader CREATEROLE"]
+)
+def test_a_role_that_can_take_powers_is_refused(power: str, postgres: dict[str, str]) -> None:
+    with psycopg.connect(postgres["owner"], autocommit=True) as owner:
+        owner.execute(b"CREATE ROLE chief SUPERUSER")
+        owner.execute(power.encode())
+        try:
+            with pytest.raises(ToolError, match="may only read"):
+                ask("SELECT 1", postgres["reader"])
+        finally:
+            owner.execute(b"REVOKE pg_signal_backend FROM reader; ALTER ROLE reader NOCREATEROLE; DROP ROLE chief")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*), round(avg(amount), 1) FROM sales WHERE city IN ('Oslo', 'Rome')",
+        "SELECT vat(amount) FROM sales",
+        "SELECT coalesce(max(amount), 0), extract(year FROM now()), pg_size_pretty(pg_total_relation_size('sales')) FROM sales",
+        "SELECT row_number() OVER (ORDER BY id), random() < 2 FROM sales",
+        "SELECT city FROM sales -- a remark (with parentheses)\nGROUP BY city",
+        "SELECT to_char(now(), 'YYYY'), string_agg(city, ',' ORDER BY id) FILTER (WHERE id > 1) FROM sales",
+        "SELECT x FROM generate_series(1, 3) AS x(x), LATERAL (VALUES (1)) AS v(y)",
+    ],
+)
+def test_functions_that_read_may_be_called(query: str, postgres: dict[str, str]) -> None:
+    assert ask(query, postgres["reader"]).startswith("|")
+
+
+def test_a_refused_function_is_named_with_the_remedy(postgres: dict[str, str]) -> None:
+    with pytest.raises(ToolError, match=r"calls pg_notify, which may have effects.*STABLE"):
+        ask("SELECT pg_notify('a', 'b')", postgres["reader"])
+
+
+def test_sorting_leaves_no_file_behind(sqlite_file: Path) -> None:
+    query = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 90000) "
+    with pytest.raises(ToolError, match="needs more than 256 MB to sort"):
+        ask(query + "SELECT hex(randomblob(5000)) AS h FROM n ORDER BY h", sqlite_file)
 
 
 @pytest.mark.parametrize("escape", SQLITE_ESCAPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import threading
 import time
@@ -180,6 +181,22 @@ def test_a_refusal_names_its_reason(web: WebServer, status: int, advice: str, re
     with pytest.raises(ToolError, match=advice) as caught:
         fetch_url.call(f"{web.url}/x", context(web))
     assert caught.value.retryable is retryable
+
+
+def test_what_stands_behind_the_end_of_a_gzip_answer_is_left_unread(web: WebServer) -> None:
+    web.packed("/x", gzip.compress(b"all of it") + b"\x00" * 20_000_000)
+    assert fetch_url.call(f"{web.url}/x", context(web)).observation.endswith("all of it")
+
+
+def test_a_gzip_answer_of_several_members_is_read_whole(web: WebServer) -> None:
+    web.packed("/x", gzip.compress(b"one, ") + gzip.compress(b"two"))
+    assert fetch_url.call(f"{web.url}/x", context(web)).observation.endswith("one, two")
+
+
+def test_members_that_unpack_to_nothing_are_not_read_without_end(web: WebServer) -> None:
+    web.packed("/x", gzip.compress(b"") * 1_000_000)
+    with pytest.raises(ToolError, match="unpacks to nothing"):
+        fetch_url.call(f"{web.url}/x", context(web))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])

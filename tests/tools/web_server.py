@@ -74,6 +74,10 @@ class WebServer:
         packed = gzip.compress(plain) if encoding == "gzip" else zlib.compress(plain)
         self.pages[path] = lambda _: (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, packed)
 
+    def packed(self, path: str, packed: bytes) -> None:
+        """These bytes, said to be gzip."""
+        self.pages[path] = lambda _: (200, {"Content-Type": "text/plain", "Content-Encoding": "gzip"}, packed)
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self
 

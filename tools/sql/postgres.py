@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from tools.kit.errors import ToolError
+from tools.sql.functions import refuse_effects
 from tools.sql.rows import plain_rows
 
 _CONNECT_S = 5
@@ -22,7 +23,9 @@ def query(address: str, query: str | None, max_rows: int, time_s: float) -> dict
     """`{"columns", "rows", "more"}`; without a query the tables and their columns. Raises ToolError."""
     connection = _connect(address, time_s)
     try:
-        _refuse_superusers(connection)
+        _refuse_powers(connection)
+        if query:
+            refuse_effects(connection, query)
         return _rows(connection, (query or _SCHEMA).strip().rstrip(";"), max_rows)
     except psycopg.Error as error:
         raise ToolError(_told(error, time_s)) from error
@@ -46,11 +49,25 @@ def _connect(address: str, time_s: float) -> psycopg.Connection[Any]:
     return connection
 
 
-def _refuse_superusers(connection: psycopg.Connection[Any]) -> None:
-    """Their functions read and write the server's files, which no transaction mode forbids."""
-    row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-    if row is None or row[0]:
-        raise ToolError("The operator set this database up with a superuser; it must be a role that may only read.")
+_POWERS = """
+    SELECT r.rolname, r.rolsuper FROM pg_roles r
+    WHERE pg_has_role(session_user, r.oid, 'MEMBER')
+      AND (r.rolsuper OR r.rolreplication OR r.rolcreaterole OR r.rolname = ANY(%s))
+    ORDER BY r.rolsuper DESC, r.rolname LIMIT 1
+"""
+_POWERFUL_ROLES = [
+    "pg_read_server_files", "pg_write_server_files", "pg_execute_server_program", "pg_signal_backend",
+    "pg_signal_autovacuum_worker", "pg_checkpoint", "pg_maintain", "pg_write_all_data", "pg_create_subscription",
+]  # fmt: skip
+
+
+def _refuse_powers(connection: psycopg.Connection[Any]) -> None:
+    """A superuser reads and writes the server's files, and these roles act, whatever the transaction's mode."""
+    row = connection.execute(_POWERS, (_POWERFUL_ROLES,)).fetchone()
+    if row is None:
+        return
+    what = "a superuser" if row[1] else f"a role with the powers of {row[0]}"
+    raise ToolError(f"The operator set this database up with {what}; it must be a role that may only read.")
 
 
 def _rows(connection: psycopg.Connection[Any], query: str, max_rows: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _REFUSED_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
 _PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
 _STEPS_BETWEEN_LOOKS = 10_000
+_HEAP_BYTES = 256 * 2**20
+"""For everything that a query keeps, what it sorts and groups included: nothing of it goes to the disk."""
 _SCHEMA = """
     SELECT m.name AS "table", group_concat(p.name || ' ' || p.type, ', ') AS columns
     FROM sqlite_master m JOIN pragma_table_info(m.name) p
@@ -36,6 +38,11 @@ def query(path: str, query: str | None, max_rows: int, time_s: float) -> dict[st
         rows = cursor.fetchmany(max_rows + 1)
         names = [column[0] for column in cursor.description]
         return {"columns": names, "rows": plain_rows(rows[:max_rows]), "more": len(rows) > max_rows}
+    except MemoryError:
+        raise ToolError(
+            f"The query needs more than {_HEAP_BYTES >> 20} MB to sort or group in. Make it do less, for example with "
+            "a WHERE or fewer columns."
+        ) from None
     except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
         raise ToolError(_told(str(error), time_s)) from error
     finally:
@@ -45,6 +52,8 @@ def query(path: str, query: str | None, max_rows: int, time_s: float) -> dict[st
 def _restrict(connection: sqlite3.Connection, ends_at: float) -> None:
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA hard_heap_limit = {_HEAP_BYTES}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 100_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)

@@ -8,32 +8,46 @@ from dataclasses import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
-_V4_COMPATIBLE = ipaddress.ip_network("::/96")
-_PUBLIC_BUT_METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("100.100.100.200")})
+_network = ipaddress.ip_network
+_GLOBAL_V6 = _network("2000::/3")
+"""All that is given out for use in the internet (IANA, IPv6 address space); the rest is private, special or unused."""
+_NOT_GLOBAL_V6 = [
+    _network(text)
+    for text in (
+        "2001::/23",  # protocol assignments: ORCHID, benchmarking, …; Teredo among them is looked into first
+        "2001:db8::/32", "3fff::/20",  # documentation
+        "3ffe::/16",  # the former test network
+    )
+]  # fmt: skip
+_NOT_GLOBAL_V4 = [_network("192.0.0.0/24"), _network("192.88.99.0/24")]
+_NAT64 = _network("64:ff9b::/96")
+_TRANSLATED = _network("::ffff:0:0:0/96")
+_METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("100.100.100.200")})
 """Addresses at which clouds serve metadata though they look like any other."""
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+_LOW_32 = 0xFFFF_FFFF
 
 
 def is_public(text: str) -> bool:
-    """Neither private, loopback, link-local, multicast, reserved nor metadata, nor a tunnel to one of those."""
+    """Neither private, loopback, link-local, multicast, reserved nor metadata, nor a way through to one of those."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = _carried(address)
-        if inner is not None:
-            return is_public(str(inner))
-        if address in _NAT64_LOCAL or address in _V4_COMPATIBLE:
-            return False
-    return address.is_global and not address.is_multicast and address not in _PUBLIC_BUT_METADATA
+    if isinstance(address, ipaddress.IPv4Address):
+        listed = any(address in network for network in _NOT_GLOBAL_V4)
+        return address.is_global and not address.is_multicast and not listed and address not in _METADATA
+    carried = _carried(address)
+    if carried is not None:
+        return is_public(str(carried))
+    return address in _GLOBAL_V6 and address.is_global and not any(address in network for network in _NOT_GLOBAL_V6)
 
 
 def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 one leads to."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    """The IPv4 address that an IPv6 one leads to: mapped, translated, or through a tunnel."""
+    low = ipaddress.IPv4Address(int(address) & _LOW_32)
+    if address in _NAT64 or address in _TRANSLATED or (int(address) >> 32 & _LOW_32) in _ISATAP:
+        return low
     if address.teredo:
         return address.teredo[1]
     return address.ipv4_mapped or address.sixtofour

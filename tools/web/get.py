@@ -19,6 +19,9 @@ _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*:(?!\d)")
 """Not `host:80`."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = (("Accept-Encoding", "gzip, deflate"), ("User-Agent", "Mozilla/5.0 (compatible; stepmill)"))
+_GZIP_MAGIC = b"\x1f\x8b"
+"""How a further member of a gzip answer begins."""
+_HEADROOM_BYTES = 65_536
 _TIMEOUTS = {"connect": 5.0, "read": 10.0, "write": 5.0, "pool": 5.0}
 
 
@@ -122,14 +125,22 @@ async def _decoded(chunks: AsyncIterator[bytes], headers: Mapping[str, str], lim
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise ToolError(f"The answer is compressed in a way that is not known ({encoding}). Use another address.")
+    taken = 0
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
     async for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit + _HEADROOM_BYTES:  # more than a body within its bound can need
+            raise ToolError("The answer is damaged: most of it unpacks to nothing. Use another address.")
         while chunk:
+            if unpacker.eof:
+                if not _GZIP_MAGIC.startswith(chunk[:2]):
+                    return  # whatever stands behind the end is no part of the answer
+                unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
             try:
                 yield unpacker.decompress(chunk, min(65536, limit + 1))
             except zlib.error as error:
                 raise ToolError("The answer is damaged: it cannot be decompressed.", retryable=True) from error
-            chunk = unpacker.unconsumed_tail
+            chunk = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
 
 
 async def _bounded(chunks: AsyncIterator[bytes], limit: int) -> tuple[bytes, bool]:
