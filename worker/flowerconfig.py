@@ -5,8 +5,11 @@ Flower reads this file by its path and takes what is named like an option of its
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 address = "127.0.0.1"
 read_only = True
@@ -20,6 +23,11 @@ IDS = re.compile(r"""['"]?\b(batch|run|step|call|attempt|queue)\b['"]?\s*[=:]\s*
 SHOWN = ("step", "call", "attempt", "queue", "run", "batch")
 OUTCOME = re.compile(r"""['"]?([a-z][a-z_ -]{0,40})['"]?""")
 ERROR_CLASS = re.compile(r"[A-Za-z_][\w.]*")
+
+if "flower.command" in sys.modules:  # Flower itself reads this file, and not a test or the command line
+    from worker.flowerhosts import LOOPBACK, answer_under
+
+    answer_under({*LOOPBACK, urlsplit(os.environ.get("STEPMILL_FLOWER_URL", "")).hostname or "localhost"})
 
 
 def format_task(task: Any) -> Any:

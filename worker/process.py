@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import psutil
@@ -21,7 +21,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from worker.admitter import Admitter, capacity_of
 from worker.celery_app import app
 from worker.core.errors import StopReason
-from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, Outcome, WorkerState
+from worker.core.states import (
+    QUEUE_INTERACTIVE,
+    QUEUE_QUARANTINE,
+    QUEUE_THINK,
+    Outcome,
+    WorkerState,
+    quarantine_queue,
+)
 from worker.dispatch import ABORT_CHANNEL, connect_redis
 from worker.runtime import Runtime, build_runtime, redis_address
 from worker.settings import settings
@@ -215,11 +222,20 @@ def _stop_child(request: Any) -> None:
         return  # it ended by itself
 
 
+def _with_quarantine(queues: list[str], groups: Iterable[str]) -> list[str]:
+    """`quarantine` means each kind's; and who serves one of them takes what version 0.1.0 had sent to `quarantine`."""
+    kinds = [quarantine_queue(kind) for kind in (QUEUE_THINK, *sorted(groups))]
+    if QUEUE_QUARANTINE in queues:
+        return list(dict.fromkeys([*queues, *kinds]))
+    return [*queues, QUEUE_QUARANTINE] if set(queues) & set(kinds) else queues
+
+
 def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
     """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
     rt = build_runtime(settings(), app)
     rt.turnstile = Turnstile.for_threads(concurrency)
     install(rt)
+    queues = _with_quarantine(queues, rt.registry.groups())
     label = name or f"{'+'.join(queues)}@{socket.gethostname()}"
     thinks = {QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues)
     tools = [tool.name for tool in rt.registry.tools.values() if tool.queue in queues]

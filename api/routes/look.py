@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 from api.context import Context, Here
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
-from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
+from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue
 from worker.results import moment
 from worker.store.invariants import HOT, check
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
@@ -81,8 +81,8 @@ def invariants(here: Here) -> JsonObject:
 def queues(here: Here) -> JsonObject:
     """For each queue its length in Redis, the due work that nobody has claimed, and how many workers it has."""
     workers, waiting = serving(here.store), waiting_by_queue(here.store)
-    names = {QUEUE_THINK, QUEUE_INTERACTIVE, QUEUE_QUARANTINE, *workers, *waiting}
-    names |= {tool.queue for tool in here.tools.tools.values()}
+    usual = {QUEUE_THINK, *(tool.queue for tool in here.tools.tools.values())}
+    names = {QUEUE_INTERACTIVE, *usual, *map(quarantine_queue, usual), *workers, *waiting}
     try:
         lengths: dict[str, int] = here.sender.lengths(names)
     except RedisError:

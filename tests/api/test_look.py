@@ -33,7 +33,7 @@ def test_workers_and_queues_tell_what_waits_and_since_when(api: Api, moved: Worl
     queues = {item["queue"]: item for item in api.client.get("/api/queues").json()["items"]}
     assert (queues["think"]["length"], queues["think"]["waiting"], queues["think"]["workers"]) == (2, 2, 1)
     assert queues["think"]["oldest_age_s"] >= 0
-    assert queues["tools.local"]["waiting"] == 1 and queues["quarantine"]["oldest_age_s"] is None
+    assert queues["tools.local"]["waiting"] == 1 and queues["quarantine.local"]["oldest_age_s"] is None
 
 
 def test_ready_when_database_migrations_and_redis_are(api: Api) -> None:

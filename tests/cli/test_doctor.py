@@ -236,7 +236,8 @@ def looked_over(sqlite_url: str, **values: Any) -> Patient:
 
 
 ALL_QUEUES = (
-    "think", "think.interactive", "quarantine", "tools.local", "tools.web", "tools.data", "tools.python"
+    "think", "think.interactive", "tools.local", "tools.web", "tools.data", "tools.python",
+    "quarantine.think", "quarantine.local", "quarantine.web", "quarantine.data", "quarantine.python",
 )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def test_the_stack_serves_every_queue_that_there_is(tmp_path: Path) -> None:
     known = set(known_queues(load_tools()))
     for plan in (stack_plan(config), small_plan(config)):
         served = {queue for worker in plan.workers for queue in worker.queues.split(",")}
-        assert served == known
+        assert served - {"quarantine"} == {queue for queue in known if not queue.startswith("quarantine.")}
+        assert "quarantine" in served
 
 
 def test_the_practice_model_is_left_out_when_a_model_is_named(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from sqlalchemy import select
 from tests.engine.fleet import SLACK_S, THINK, Fleet
 from tests.engine.questions import counted, sums
 from tests.engine.wholeness import assert_whole
+from worker.celery_app import make_app
+from worker.settings import Settings
 from worker.store.tables import attempts, tool_calls, workers
 
 pytestmark = pytest.mark.timeout(300)
@@ -47,8 +49,23 @@ def test_a_tool_that_kills_its_process_each_time_ends_poisoned_alone_and_its_nei
     (run,) = fleet.runs(deadly)
     assert run.error_code == "poisoned"
     deaths = fleet.rows(select(attempts).where(attempts.c.run_id == run.id, attempts.c.call > 0))
-    assert [row.queue for row in sorted(deaths, key=lambda row: row.attempt)] == ["tools.deadly"] * 2 + ["quarantine"]
+    assert [row.queue for row in sorted(deaths, key=lambda row: row.attempt)] == [
+        "tools.deadly", "tools.deadly", "quarantine.deadly"
+    ]  # fmt: skip
     assert_whole(fleet, innocent)
+
+
+def test_a_message_that_an_older_version_sent_to_the_one_quarantine_reaches_that_of_its_kind(fleet: Fleet) -> None:
+    fleet.start(THINK)
+    fleet.start(["quarantine.test"], pool="prefork", slots=1)
+    batch = fleet.submit(["Use look_up(name='a')."])
+    fleet.wait("the call waits", lambda: fleet.rows(select(tool_calls)))
+    (run,) = fleet.runs(batch)
+    old = make_app(Settings(redis_url=fleet.redis_url))
+    old.send_task(
+        "tools.look_up", args=[run.id, 1, 1, 1], queue="quarantine", task_id=f"{run.id}.1.1.1", ignore_result=True
+    )
+    assert fleet.finish(batch, 60) == {"succeeded": 1}
 
 
 def test_a_worker_that_dies_with_its_thread_pool_takes_nobody_down_with_the_guilty_run(fleet: Fleet) -> None:

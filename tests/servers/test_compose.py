@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.servers.compose import (
@@ -22,9 +23,12 @@ from tests.servers.compose import (
     variables_of,
 )
 from tests.services.needs import program
+from tests.services.postgres import PostgresServer
 from tools.registry import load_tools
+from worker.core.states import quarantine_queue
 from worker.process import EXIT_MARGIN_S
 from worker.settings import Settings
+from worker.store.migrate import upgrade
 
 ALL = services()
 SECRETS = ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "STEPMILL_ADMIN_KEY", "FLOWER_LOGIN", "SEARXNG_SECRET")
@@ -91,6 +95,22 @@ def test_postgres_acknowledges_only_what_is_on_disk() -> None:
     assert not any("fsync" in str(part) for part in ALL["postgres"]["command"])
 
 
+def test_the_applications_database_role_is_no_superuser_and_can_migrate(postgres_server: PostgresServer) -> None:
+    script = (COMPOSE_FILE.parent / "deploy/postgres/10-application-role.sh").read_text()
+    made = script.partition("<<'SQL'\n")[2].partition("\nSQL")[0].replace(":'password'", "'a-password'")
+    role, database, superuser = made.replace("stepmill", "stepmill_role_test").splitlines()
+    assert superuser == "ALTER ROLE postgres PASSWORD NULL;"
+    with psycopg.connect(postgres_server.create_database(), autocommit=True) as owner:
+        owner.execute(role.encode())
+        owner.execute(database.encode())
+        where = f"host={owner.info.host}&port={owner.info.port}"
+    url = f"postgresql://stepmill_role_test:a-password@/stepmill_role_test?{where}"
+    upgrade(url)
+    with psycopg.connect(url) as connection:
+        powers = "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls FROM pg_roles WHERE rolname = user"
+        assert connection.execute(powers.encode()).fetchone() == (False,)
+
+
 def test_everything_of_ours_waits_for_the_servers_and_the_migration() -> None:
     for name, service in ALL.items():
         if not is_ours(service) or name in ("migrate", "practice"):
@@ -113,7 +133,22 @@ def test_a_worker_has_time_to_hand_back_what_it_cannot_finish() -> None:
 def test_every_queue_has_a_worker() -> None:
     queues = {queue for one in ALL.values() if is_worker(one) for queue in option(one, "--queues").split(",")}
     groups = {f"tools.{group}" for group in load_tools().groups()}
-    assert queues == {"think", "think.interactive", "quarantine"} | groups
+    alone = {quarantine_queue(queue) for queue in ("think", *groups)}
+    assert queues == {"think", "think.interactive"} | groups | alone
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.startswith("quarantine-")])
+def test_work_that_is_tried_alone_has_the_protection_of_its_kind(name: str) -> None:
+    queues = option(ALL[name], "--queues").split(",")
+    usual = [
+        q for q in ("think", "tools.local", "tools.web", "tools.data", "tools.python") if quarantine_queue(q) in queues
+    ]
+    assert len(usual) == len(queues) and option(ALL[name], "--concurrency") == "1"
+    kinds = [one for one in ALL.values() if is_worker(one) and set(option(one, "--queues").split(",")) & set(usual)]
+    for kind in kinds:
+        assert {**ALL[name]["environment"], "STEPMILL_DB_POOL": ""} == {**kind["environment"], "STEPMILL_DB_POOL": ""}
+        assert (ALL[name]["networks"], ALL[name]["security_opt"]) == (kind["networks"], kind["security_opt"])
+        assert ALL[name].get("pids_limit") == kind.get("pids_limit")
 
 
 def test_each_group_of_tools_scales_alone() -> None:
@@ -140,7 +175,7 @@ def test_keys_reach_only_the_services_that_use_them() -> None:
         for secret in ("OPENAI_API_KEY", "STEPMILL_ADMIN_KEY", "FLOWER_BASIC_AUTH")
     }
     assert holders == {
-        "OPENAI_API_KEY": {"think", "think-interactive", "quarantine"},
+        "OPENAI_API_KEY": {"think", "think-interactive", "quarantine-think"},
         "STEPMILL_ADMIN_KEY": {"api"},
         "FLOWER_BASIC_AUTH": {"flower"},
     }
@@ -148,10 +183,11 @@ def test_keys_reach_only_the_services_that_use_them() -> None:
 
 def test_only_services_that_run_programs_of_a_model_are_freed_of_the_default_profiles() -> None:
     freed = {name for name, one in ALL.items() if any("unconfined" in text for text in one.get("security_opt", []))}
-    assert freed == {"tools-python", "quarantine"}
+    assert freed == {"tools-python", "quarantine-python"}
     assert not any("privileged" in one or "cap_add" in one for one in ALL.values())
     assert all(one["cap_drop"] == ["ALL"] for one in ALL.values() if is_ours(one))
-    assert ALL["tools-python"]["networks"] == ["inner"]
+    assert {ALL[name]["networks"][0] for name in freed} == {"inner"}
+    assert all(len(ALL[name]["networks"]) == 1 for name in freed)
     assert raw()["networks"]["inner"] == {"internal": True}
 
 

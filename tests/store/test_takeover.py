@@ -191,7 +191,7 @@ def test_only_a_death_alone_on_the_quarantine_queue_poisons_a_run(world: World) 
         rung = take_over(world)
         queues += [one.queue for one in rung]
         bell = rung[0] if rung else bell
-    assert queues == ["think", "quarantine"]
+    assert queues == ["think", "quarantine.think"]
     run = world.run(run_id)
     assert (run.state, run.error_code) == ("failed", "poisoned")
 
@@ -200,7 +200,7 @@ def test_a_tool_call_that_kills_its_worker_alone_ends_the_run_and_closes_what_el
     run_id, bell = world.start()
     poison, innocent = world.act(bell, calls=2)
     other = world.call(innocent)
-    for queue in ("tools.local", "quarantine", None):
+    for queue in ("tools.local", "quarantine.local", None):
         dead = world.worker()
         world.call(poison, dead)
         die(world, dead)

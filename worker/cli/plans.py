@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.registry import Registry, load_tools
-from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK
+from worker.core.states import QUEUE_INTERACTIVE, QUEUE_QUARANTINE, QUEUE_THINK, quarantine_queue
 from worker.local.plan import StackPlan, WorkerPlan
 from worker.settings import Settings
 
@@ -50,9 +50,9 @@ def small_plan(settings: Settings) -> StackPlan:
 
 
 def known_queues(registry: Registry) -> list[str]:
-    """Every queue that a worker of this installation can serve."""
+    """Every queue that work of this installation can wait in."""
     groups = [f"tools.{group}" for group in sorted(registry.groups())]
-    return [QUEUE_THINK, QUEUE_INTERACTIVE, QUEUE_QUARANTINE, *groups]
+    return [QUEUE_THINK, QUEUE_INTERACTIVE, *groups, *(quarantine_queue(queue) for queue in (QUEUE_THINK, *groups))]
 
 
 def _tool_workers(registry: Registry) -> list[WorkerPlan]:

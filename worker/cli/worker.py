@@ -9,6 +9,7 @@ from worker.cli.checks import require_ready
 from worker.cli.connection import join_running_stack
 from worker.cli.plans import known_queues
 from worker.core.errors import UserError
+from worker.core.states import QUEUE_QUARANTINE
 from worker.settings import settings
 
 THINK_CONCURRENCY, TOOL_CONCURRENCY = 32, 2
@@ -16,7 +17,10 @@ THINK_CONCURRENCY, TOOL_CONCURRENCY = 32, 2
 
 @click.command("worker")
 @click.option(
-    "--queues", required=True, metavar="Q,…", help="What to work on: think, think.interactive, tools.local, …"
+    "--queues",
+    required=True,
+    metavar="Q,…",
+    help="What to work on: think, think.interactive, tools.local, …; quarantine for all of quarantine.",
 )
 @click.option(
     "--pool", type=click.Choice(["threads", "prefork"]), help="Default: threads for think, prefork for tools."
@@ -28,7 +32,7 @@ def worker_command(queues: str, pool: str | None, concurrency: int | None, name:
     join_running_stack()
     config = settings()
     wanted = list(dict.fromkeys(part.strip() for part in queues.split(",") if part.strip()))
-    known = known_queues(load_tools(config.tool_modules))
+    known = [*known_queues(load_tools(config.tool_modules)), QUEUE_QUARANTINE]
     unknown = [queue for queue in wanted if queue not in known]
     if unknown or not wanted:
         said = f"There is no queue {unknown[0]!r}." if unknown else "--queues names no queue."

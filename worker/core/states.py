@@ -90,10 +90,18 @@ class WorkerState(StrEnum):
 QUEUE_THINK = "think"
 QUEUE_INTERACTIVE = "think.interactive"
 QUEUE_QUARANTINE = "quarantine"
+"""All of quarantine by one name. Version 0.1.0 sent everything here; what still arrives is passed on to its kind's."""
+
+
+def quarantine_queue(queue: str) -> str:
+    """Where work of this queue is tried alone, under the protection of its kind: `quarantine.web`, say."""
+    if queue == QUEUE_QUARANTINE or queue.startswith(f"{QUEUE_QUARANTINE}."):
+        return queue
+    return f"{QUEUE_QUARANTINE}.{queue.removeprefix('tools.')}"
 
 
 def think_queue(klass: str, quarantined: bool = False) -> str:
     """The queue on which a run's model calls are announced."""
     if quarantined:
-        return QUEUE_QUARANTINE
+        return quarantine_queue(QUEUE_THINK)
     return QUEUE_INTERACTIVE if klass == Klass.INTERACTIVE else QUEUE_THINK

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, select
 from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move, NewCall
 from worker.core.records import JsonObject, Usage
-from worker.core.states import QUEUE_QUARANTINE, CallState, Outcome, Phase, think_queue
+from worker.core.states import CallState, Outcome, Phase, quarantine_queue, think_queue
 from worker.store import at_once, writes
 from worker.store.claims import Lease, Seen, hot_of
 from worker.store.endings import end_run, ended, stop_attempts
@@ -216,7 +216,7 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
         return Applied(_bells(row, move, hot.step))
     if done:
         return Applied()
-    queue = QUEUE_QUARANTINE if change.changes.get("quarantined") else call.queue
+    queue = quarantine_queue(call.queue) if change.changes.get("quarantined") else call.queue
     return Applied((Bell(call.run_id, call.step, call.call, call.attempt + 1, queue, call.tool, change.due_in_s),))
 
 
@@ -280,7 +280,7 @@ def _new_call(number: int, call: NewCall) -> dict[str, Any]:
 def _change_call(tx: Connection, call: AnyRow, change: CallChange, done: bool, event: int) -> None:
     changes = dict(change.changes)
     if changes.get("quarantined"):
-        changes |= {"queue": QUEUE_QUARANTINE, "claimed_sent_at": None}
+        changes |= {"queue": quarantine_queue(call.queue), "claimed_sent_at": None}
     values = {**news(tool_calls, changes), "run": call.run_id, "at": call.step, "nth": call.call}
     values |= news(tool_calls, {"event": event}) if done else {"due_in": change.due_in_s}
     tx.execute(writes.CHANGE_CALL(tuple(sorted(changes)), done), values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from alembic import command
@@ -25,7 +26,7 @@ def _config() -> Config:
 def upgrade(url: str) -> None:
     """Migrates to the newest schema. Safe to run from several processes at once, and to repeat."""
     if url.startswith("sqlite:///"):
-        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        _keep_private(Path(url.removeprefix("sqlite:///")))
     store = open_store(url)
     try:
         with store.write() as tx:
@@ -38,6 +39,14 @@ def upgrade(url: str) -> None:
             reach("migrate.written")
     finally:
         store.dispose()
+
+
+def _keep_private(file: Path) -> None:
+    """What people asked and were answered is for the file's owner to read; SQLite gives its log the same mode."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    if file.stat().st_uid == os.getuid():
+        file.chmod(0o600)
 
 
 def revisions(store: Store) -> tuple[str | None, str | None]:

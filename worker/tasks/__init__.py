@@ -8,6 +8,7 @@ from celery import Celery
 
 from tools.base import Tool
 from tools.registry import load_tools
+from worker.core.states import QUEUE_THINK
 from worker.dispatch import THINK_TASK
 from worker.settings import settings
 from worker.tasks.base import Discarded, DoorbellTask, runtime
@@ -26,8 +27,7 @@ def register(app: Celery) -> None:
     @app.task(name=THINK_TASK, base=DoorbellTask, bind=True, shared=False, Request=WatchedRequest)
     def think_task(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
         rt = runtime(app)
-        if rt.draining.is_set():
-            raise self.hand_on(rt, (run_id, step, call, attempt))
+        self.leave_to_others(rt, QUEUE_THINK, (run_id, step, call, attempt))
         try:
             return think(rt, run_id, step, attempt)
         except Discarded:
@@ -40,8 +40,7 @@ def register(app: Celery) -> None:
 def _register_tool(app: Celery, tool: Tool) -> None:
     def run(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
         rt = runtime(app)
-        if rt.draining.is_set():
-            raise self.hand_on(rt, (run_id, step, call, attempt))
+        self.leave_to_others(rt, tool.queue, (run_id, step, call, attempt))
         try:
             return call_tool(rt, tool, run_id, step, call, attempt)
         except Discarded:

@@ -9,6 +9,7 @@ from celery import Celery, Task
 from celery.exceptions import Ignore
 
 from worker.core.bells import Bell
+from worker.core.states import QUEUE_QUARANTINE, quarantine_queue
 from worker.dispatch import THINK_TASK
 from worker.runtime import Runtime, build_runtime
 from worker.settings import settings
@@ -40,13 +41,25 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
         self.send_event("task-discarded", retry=False)
         return Ignore()
 
-    def hand_on(self, rt: Runtime, ids: Sequence[Any]) -> Ignore:
-        """A draining worker, which may claim no more, passes what it had fetched on to others."""
+    def leave_to_others(self, rt: Runtime, queue: str, ids: Sequence[Any]) -> None:
+        """Passes the message on, and raises what ends the task, where this process is not the one to do the work.
+
+        That is a draining worker, which may claim no more, and a message that version 0.1.0 sent to the one quarantine
+        for all: it goes to that of its kind. `queue` is where such work usually waits.
+        """
+        came_by = self.request.delivery_info["routing_key"]
+        if came_by == QUEUE_QUARANTINE:
+            self._send(rt, quarantine_queue(queue), ids)
+        elif rt.draining.is_set():
+            self._send(rt, came_by, ids)
+        else:
+            return
+        raise self.discard()
+
+    def _send(self, rt: Runtime, queue: str, ids: Sequence[Any]) -> None:
         tool = "" if self.name == THINK_TASK else self.name.removeprefix("tools.")
         run_id, step, call, attempt = ids
-        run_id, step, call, attempt = ids
-        rt.dispatcher.send([Bell(run_id, step, call, attempt, self.request.delivery_info["routing_key"], tool)])
-        return self.discard()
+        rt.dispatcher.send([Bell(run_id, step, call, attempt, queue, tool)])
 
 
 _runtimes: dict[str, Runtime] = {}
