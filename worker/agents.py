@@ -68,6 +68,8 @@ class Agent(ModelSettings):
     tools: tuple[str, ...] = ()
     instructions: str = ""
     examples: tuple[FewShot, ...] = ()
+    max_output_tokens_ceiling: int | None = Field(None, ge=1)
+    """To how much `max_output_tokens` is raised, once a run, when thinking used it up; None: to twice as much."""
     max_steps: int = Field(10, ge=1, le=1000)
     max_malformed: int = Field(3, ge=1, le=100)
     max_model_failures: int = Field(8, ge=1, le=1000)

@@ -13,7 +13,6 @@ from worker.core.echo import (
     MAX_KEPT_BYTES,
     call_extra,
     echoed,
-    empty_content,
     message_extra,
     of_call,
     of_message,
@@ -136,8 +135,3 @@ def test_fields_that_an_endpoint_refuses_are_left_out_and_nothing_else() -> None
     assert bare == [SENT[0], {"role": "assistant", "content": None, "tool_calls": [KNOWN_CALL]}, SENT[2]]
     assert without_echo(SENT, {"content", "tool_calls", "name"}) == SENT
     assert echoed(SENT), "the given messages are not changed"
-
-
-def test_an_endpoint_that_refuses_null_beside_calls_gets_an_empty_text_there_only() -> None:
-    assert [message["content"] for message in empty_content(SENT)] == ["Weather?", "", "3 °C"]
-    assert SENT[1]["content"] is None

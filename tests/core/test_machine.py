@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.errors import ErrorCode
-from worker.core.machine import DEATHS_UNTIL_QUARANTINE, decide_call, decide_think, last_step, unknown_outcome
+from worker.core.machine import (
+    DEATHS_UNTIL_QUARANTINE,
+    decide_call,
+    decide_think,
+    last_step,
+    output_tokens,
+    unknown_outcome,
+)
 from worker.core.moves import (
     Acted,
     Answered,
@@ -30,6 +37,7 @@ from worker.core.moves import (
     Rejected,
     ThinkEvent,
     Unreadable,
+    UsedUp,
 )
 from worker.core.states import (
     ENDED,
@@ -52,6 +60,8 @@ THINK_EVENTS: list[ThinkEvent] = [
     Acted((TO_RUN,), "Once more.", looping=True),
     Answered("Two."),
     Unreadable("hm"),
+    Unreadable("So, the ans", cut=True),
+    UsedUp(),
     ModelFailed("refused", 0.0, "refused"),
     ModelFailed("429", 30.0, "asked to wait", counts=False),
     Rejected("content_filter", "filtered"),
@@ -227,3 +237,38 @@ def test_a_call_that_may_pass_the_allotment_ends_the_run_with_its_last_words() -
     assert isinstance(ended, End)
     assert (ended.state, ended.code, ended.partial) == (RunState.FAILED, ErrorCode.BUDGET, "So far: two.")
     assert "$0.2500" in str(ended.message) and "$0.5000" in str(ended.message) and "$0.3000" in str(ended.message)
+
+
+def test_thinking_that_uses_up_the_output_limit_is_allowed_twice_as_much_once() -> None:
+    hot = Hot(Phase.THINK, 2, attempt=3, malformed=1, last_words="So far: two.")
+    raised = _moved(hot, UsedUp())
+    assert (raised.step, raised.attempt, raised.malformed, raised.output_raises) == (2, 4, 1, 1)
+    assert (output_tokens(hot, LIMITS), output_tokens(raised, LIMITS)) == (4096, 8192)
+    end = decide_think(raised, UsedUp(), LIMITS)
+    assert isinstance(end, End)
+    assert (end.state, end.code, end.partial) == (RunState.FAILED, ErrorCode.OUTPUT_LIMIT, "So far: two.")
+    assert "all 8192 output tokens" in str(end.message) and "max_output_tokens, raised from 4096" in str(end.message)
+
+
+@pytest.mark.parametrize("ceiling", [4096, 100])
+def test_an_output_limit_with_a_ceiling_that_is_no_higher_is_never_raised(ceiling: int) -> None:
+    end = decide_think(Hot(Phase.THINK, 1), UsedUp(), replace(LIMITS, max_output_tokens_ceiling=ceiling))
+    assert isinstance(end, End) and end.code == ErrorCode.OUTPUT_LIMIT
+    assert "all 4096 output tokens of a reply (max_output_tokens)" in str(end.message)
+
+
+def test_limits_are_read_from_a_configuration_and_a_limit_in_its_extra_body_is_never_raised() -> None:
+    old = {"max_steps": 4, "max_malformed": 2, "max_model_failures": 3, "max_output_tokens": 100, "model": "m"}
+    assert Limits.of(old) == Limits(4, 2, 3, 100)
+    assert Limits.of({**old, "max_output_tokens_ceiling": 150}).raised_output_tokens == 150
+    own = Limits.of({**old, "extra_body": {"max_completion_tokens": 500, "top_k": 1}})
+    assert (own.max_output_tokens, own.raised_output_tokens) == (500, 500)
+
+
+def test_replies_that_were_all_cut_off_end_the_run_with_the_output_limit_and_others_do_not() -> None:
+    cut = Unreadable("So", cut=True)
+    hot = _moved(_moved(Hot(Phase.THINK, 1), cut), cut)
+    end = decide_think(hot, cut, LIMITS)
+    assert isinstance(end, End) and (end.code, end.partial) == ("output_limit", "So")
+    assert "3 replies in a row were cut off at 4096 output tokens (max_output_tokens)" in str(end.message)
+    assert decide_think(hot, Unreadable("hm"), LIMITS).code == "malformed_replies"  # type: ignore[union-attr]

@@ -61,7 +61,7 @@ def test_prose_that_was_cut_is_no_answer(finish_reason: str) -> None:
 def _event(dialect: str, text: str, **settings: Any) -> Any:
     reply = ModelReply(Reply(text, "stop", {"role": "assistant", "content": text}), Usage(), 0.1)
     body = {"dialect": dialect, "model": "practice", **settings}
-    return read_reply(reply, body, [], History("What is the capital of Norway?", ()))
+    return read_reply(reply, body, [], History("What is the capital of Norway?", ()), "e")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -142,6 +142,15 @@ def test_what_an_earlier_reply_carried_is_not_sent_back_where_it_is_refused(mess
     assert sent["messages"][-1] is earlier and "reasoning_content" in earlier, "the given body is not changed"
 
 
+def test_what_a_tool_call_carried_is_left_out_of_the_call_where_it_is_refused() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    earlier = {"role": "assistant", "content": None, "tool_calls": [{**call, "extra_content": {"s": 1}}]}
+    sent = {**SENT, "messages": [*MESSAGES, earlier]}
+    change = change_for(refusal("messages.2.tool_calls.0.extra_content: Extra inputs are not permitted", sent))
+    assert change is not None and change.feature == "message_without:extra_content"
+    assert adapt(sent, [change])["messages"][-1] == {**earlier, "tool_calls": [call]}
+
+
 def test_calls_without_text_are_sent_with_empty_content_and_else_without_any() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "a"}]}
     sent = {**SENT, "messages": [*MESSAGES, call]}

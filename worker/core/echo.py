@@ -145,14 +145,6 @@ def without_echo(messages: Sequence[Message], names: Collection[str]) -> list[Me
     return [_without(message, refused) for message in messages]
 
 
-def empty_content(messages: Sequence[Message]) -> list[Message]:
-    """The messages with `""` where a message with tool calls has no text: for endpoints that refuse null there."""
-    return [
-        {**message, "content": ""} if message.get("tool_calls") and message.get("content") is None else message
-        for message in messages
-    ]
-
-
 def _parts(messages: Sequence[Message]) -> Iterator[JsonObject]:
     """The messages of the assistant, their tool calls, and the functions of these."""
     for message in messages:

@@ -24,6 +24,7 @@ from worker.core.moves import (
     Rejected,
     ThinkEvent,
     Unreadable,
+    UsedUp,
 )
 from worker.core.states import CallState, Outcome, Phase, RunState
 
@@ -52,8 +53,10 @@ def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
             return End(RunState.SUCCEEDED, answer=answer)
         case Acted():
             return _acted(hot, event, limits)
-        case Unreadable(words):
-            return _unreadable(hot, words, limits)
+        case Unreadable():
+            return _unreadable(hot, event, limits)
+        case UsedUp():
+            return _used_up(hot, limits)
         case Rejected(code, message):
             return End(RunState.FAILED, code, message, partial=hot.last_words)
         case Overflowed(message):
@@ -80,17 +83,53 @@ def _acted(hot: Hot, event: Acted, limits: Limits) -> Move | End:
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0}, calls=event.calls)
 
 
-def _unreadable(hot: Hot, words: str, limits: Limits) -> Move | End:
+def _unreadable(hot: Hot, event: Unreadable, limits: Limits) -> Move | End:
     streak = hot.malformed + 1
+    words = event.words or hot.last_words
     final = last_step(hot, limits)
+    if streak >= limits.max_malformed and event.cut:
+        return End(RunState.FAILED, "output_limit", _all_cut(streak, hot, limits), partial=words)
     if streak >= limits.max_malformed:
-        message = f"{streak} replies in a row could not be read."
-        return End(RunState.FAILED, "malformed_replies", message, partial=words or hot.last_words)
+        return End(RunState.FAILED, "malformed_replies", f"{streak} replies in a row could not be read.", partial=words)
     if final and hot.step >= limits.max_steps:
         message = f"{FINAL_REASONS[final]}, and the model's reply could not be read."
-        return End(RunState.FAILED, final, message, partial=words or hot.last_words)
-    changes = {**_FRESH, "malformed": streak, "last_words": words or hot.last_words}
+        return End(RunState.FAILED, final, message, partial=words)
+    changes = {**_FRESH, "malformed": streak, "last_words": words}
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
+
+
+def output_tokens(hot: Hot, limits: Limits) -> int:
+    """The output limit of the run's next model call."""
+    return limits.raised_output_tokens if hot.output_raises else limits.max_output_tokens
+
+
+def may_raise(hot: Hot, limits: Limits) -> bool:
+    """Whether the output limit of this run was not raised yet, and its configuration allows it."""
+    return not hot.output_raises and limits.raised_output_tokens > limits.max_output_tokens
+
+
+def _used_up(hot: Hot, limits: Limits) -> Move | End:
+    """The same step once more with a higher output limit, if that was not tried yet; to ask for less would not help."""
+    if may_raise(hot, limits):
+        return Move({"phase": Phase.THINK, "attempt": hot.attempt + 1, "output_raises": hot.output_raises + 1})
+    return End(RunState.FAILED, "output_limit", used_up(hot, limits), partial=hot.last_words)
+
+
+def used_up(hot: Hot, limits: Limits) -> str:
+    """What people read of a reply that was nothing but thinking."""
+    most = output_tokens(hot, limits)
+    raised = f", raised from {limits.max_output_tokens}" if most > limits.max_output_tokens else ""
+    return (
+        f"Thinking used up all {most} output tokens of a reply (max_output_tokens{raised}), and nothing was said. "
+        "Set max_output_tokens higher, or let the model think less."
+    )
+
+
+def _all_cut(streak: int, hot: Hot, limits: Limits) -> str:
+    return (
+        f"{streak} replies in a row were cut off at {output_tokens(hot, limits)} output tokens (max_output_tokens). "
+        "Set max_output_tokens higher, or ask for shorter answers."
+    )
 
 
 def _overflowed(hot: Hot, message: str) -> Move | End:

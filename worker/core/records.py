@@ -143,6 +143,8 @@ class Turn:
     extra: JsonObject = field(default_factory=dict)
     """What the message carried beyond the chat API: it goes back to the endpoint that is named by `endpoint_id`."""
     endpoint_id: str | None = None
+    cut: bool = False
+    """Whether the output limit cut the reply off."""
 
 
 @dataclass(frozen=True, slots=True)

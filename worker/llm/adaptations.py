@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from worker.core.echo import echoed, without_echo
 from worker.core.errors import CallEnded, ModelRejected, OutputLimitTooLarge, ToolsUnsupported, UnknownError
 from worker.core.records import Adaptation, JsonObject, Message
 from worker.llm.errorbody import ErrorBody
@@ -25,8 +26,6 @@ OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 
 NEEDED = frozenset({"model", "messages", "tools", *OUTPUT_LIMITS})
 """What a request cannot do without."""
-
-_OF_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 
 
 # ---- how a request is changed ----
@@ -79,8 +78,7 @@ def _instructs(message: Message) -> bool:
 
 
 def _message_without(body: JsonObject, name: str, _value: Any) -> JsonObject:
-    messages = [{key: value for key, value in message.items() if key != name} for message in body["messages"]]
-    return {**body, "messages": messages}
+    return {**body, "messages": without_echo(body["messages"], [name])}
 
 
 def _content_beside_calls(body: JsonObject, _name: str, value: Any) -> JsonObject:
@@ -215,9 +213,8 @@ def _system_role(refusal: Refusal) -> Adaptation | None:
 
 
 def _field_of_message(refusal: Refusal) -> Adaptation | None:
-    """What an earlier reply carried and its endpoint does not take back."""
-    carried = {name: None for message in refusal.sent["messages"] for name in message if name not in _OF_MESSAGE}
-    found = refusal.names(carried)
+    """What an earlier reply or one of its calls carried, and its endpoint does not take back."""
+    found = refusal.names(sorted(echoed(refusal.sent["messages"])))
     return refusal.change(f"message_without:{found[0]}") if found else None
 
 

@@ -38,7 +38,7 @@ class StepRecord:
     answer: str | None = None
     latency_s: float | None = None
     extras: JsonObject | None = None
-    """What the message carried beyond what is known: sent back to `endpoint_id`, where it came from."""
+    """What its message carried beyond the chat API (`worker.core.echo`), for the endpoint `endpoint_id` alone."""
     endpoint_id: str | None = None
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, bindparam, case, select
+from sqlalchemy import and_, bindparam, case, func, select
 
+from worker.core.echo import of_call, of_message
+from worker.core.endings import Ending, ending_of
 from worker.core.records import JsonObject, Observed, Turn
 from worker.store.session import AnyRow, Store
 from worker.store.tables import runs, steps, tool_calls
@@ -32,11 +34,13 @@ def history(store: Store, run_id: str, before_step: int) -> History:
     return History(rows[0].question, tuple(_turn(found) for found in by_step.values()))
 
 
-# The question is long at times and stands in the first row only.
+# The question and what a message carried are long at times, and stand in the first row of the run or step only.
 _HISTORY = (
     select(
         case((steps.c.step == 1, runs.c.question), (steps.c.step.is_(None), runs.c.question)).label("question"),
         steps.c.step, steps.c.reply, steps.c.kept, steps.c.thought, steps.c.notice,
+        steps.c.finish_reason, steps.c.endpoint_id,
+        case((func.coalesce(tool_calls.c.call, 1) == 1, steps.c.extras)).label("extras"),
         tool_calls.c.call, tool_calls.c.tool, tool_calls.c.args, tool_calls.c.call_id, tool_calls.c.observation,
     )
     .select_from(runs)
@@ -49,10 +53,21 @@ _HISTORY = (
 
 def _turn(rows: list[AnyRow]) -> Turn:
     first = rows[0]
+    extras = first.extras
     calls = tuple(
-        Observed(row.tool, dict(row.args or JsonObject()), row.observation or "", row.call_id)
+        Observed(
+            row.tool, dict(row.args or JsonObject()), row.observation or "", row.call_id, of_call(extras, row.call)
+        )
         for row in rows
         if row.call is not None
     )
     kept = first.kept if first.kept is not None else first.reply
-    return Turn(first.thought or "", calls, kept or "", first.notice)
+    return Turn(
+        first.thought or "",
+        calls,
+        kept or "",
+        first.notice,
+        extra=of_message(extras),
+        endpoint_id=first.endpoint_id,
+        cut=ending_of(first.finish_reason) == Ending.LENGTH,
+    )

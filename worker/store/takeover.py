@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import and_, or_, select
 
@@ -108,15 +108,9 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
     if row is None:
         return None
     hot = hot_of(row)
+    limits = Limits.of(get_configuration(store, row.config_hash))
     spent = replace(spent, priced=hot.allotment_usd is not None or hot.cost_usd > 0)
-    return apply_think(
-        store, held.lease, decide_think(hot, _think_event(held, reason), _limits(store, row.config_hash)), spent
-    )
-
-
-def _limits(store: Store, config_hash: str) -> Limits:
-    body = get_configuration(store, config_hash)
-    return Limits(**{field.name: body[field.name] for field in fields(Limits) if field.name in body})
+    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), limits), spent)
 
 
 def _think_event(held: Held, reason: str) -> ThinkEvent:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from tools.base import BadArguments, Tool
+from worker.core.echo import message_extra, to_store, untied
+from worker.core.endings import Ending, ending_of
 from worker.core.folding import fold
 from worker.core.loops import looping
 from worker.core.machine import FINAL_REASONS, last_step
-from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable
+from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable, UsedUp
 from worker.core.records import (
     Actions,
     Answer,
@@ -46,18 +49,31 @@ class Prompt:
 
     @property
     def size_bytes(self) -> int:
-        """About how long the prompt is."""
-        return sum(len(str(message.get("content") or "").encode()) for message in self.messages)
+        """About how long the prompt is, with what is given back to the endpoint."""
+        values = (value for message in self.messages for name, value in message.items() if name != "role")
+        return sum(len(str(value).encode("utf-8", "replace")) for value in values)
 
 
-def prompt(body: JsonObject, system: str, tools: Sequence[Tool], past: History, hot: Hot, limits: Limits) -> Prompt:
+def prompt(body: JsonObject, system: str, tools: Sequence[Tool], past: History, hot: Hot, endpoint_id: str) -> Prompt:
     """The whole conversation after the system prompt; at a last step the model is told to answer now."""
     spoken = dialect(body["dialect"])
-    final = last_step(hot, limits)
+    final = last_step(hot, Limits.of(body))
     notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
     examples = [example_of(given) for given in body.get("examples", [])]
-    asked = messages(spoken, system, examples, past.question, fold(past.turns, hot.folds), notice)
+    asked = messages(
+        spoken, system, examples, past.question, fold(given_back(past.turns, endpoint_id), hot.folds), notice
+    )
     return Prompt(asked, spoken.stop, spoken.request(tools))
+
+
+def given_back(turns: Sequence[Turn], endpoint_id: str) -> list[Turn]:
+    """The turns, without what other endpoints than this one added to their messages."""
+    return [turn if turn.endpoint_id == endpoint_id else _plain(turn) for turn in turns]
+
+
+def _plain(turn: Turn) -> Turn:
+    calls = tuple(Observed(call.tool, call.args, call.observation) for call in turn.calls)
+    return replace(turn, calls=calls, extra={})
 
 
 def example_of(given: Mapping[str, Any]) -> Example:
@@ -69,11 +85,11 @@ def example_of(given: Mapping[str, Any]) -> Example:
 
 
 def read_reply(
-    reply: ModelReply, body: JsonObject, tools: Sequence[Tool], past: History
+    reply: ModelReply, body: JsonObject, tools: Sequence[Tool], past: History, endpoint_id: str
 ) -> tuple[ThinkEvent, StepRecord]:
     """What the reply means, and what it leaves in the history."""
     parsed = _parsed(reply.reply, body, tools)
-    event, kind, notice = _event(parsed, body, tools, past)
+    event, kind, notice = _event(reply.reply, parsed, body, tools, past)
     record = StepRecord(
         kind=kind,
         reply=reply.reply.text,
@@ -85,8 +101,22 @@ def read_reply(
         notice=notice,
         answer=parsed.text if isinstance(parsed, Answer) else None,
         latency_s=reply.latency_s,
+        extras=_extras(reply.reply.message, parsed),
+        endpoint_id=endpoint_id,
     )
     return event, record
+
+
+def _extras(message: JsonObject, parsed: Parsed) -> JsonObject | None:
+    """What the message carried beyond the chat API; an answer ends its run, and nothing of it goes back."""
+    if isinstance(parsed, Answer):
+        return None
+    extra = message_extra(message)
+    if isinstance(parsed, Actions):
+        return to_store(extra, [call.extra for call in parsed.calls])
+    items = message.get("tool_calls")
+    shown_no_more = {str(item.get("id")) for item in items if isinstance(item, dict)} if isinstance(items, list) else ()
+    return to_store(untied(extra, shown_no_more), [])
 
 
 def _parsed(reply: Reply, body: JsonObject, tools: Sequence[Tool]) -> Parsed:
@@ -99,7 +129,7 @@ def _parsed(reply: Reply, body: JsonObject, tools: Sequence[Tool]) -> Parsed:
 
 
 def _event(
-    parsed: Parsed, body: JsonObject, tools: Sequence[Tool], past: History
+    reply: Reply, parsed: Parsed, body: JsonObject, tools: Sequence[Tool], past: History
 ) -> tuple[ThinkEvent, str, str | None]:
     if isinstance(parsed, Answer):
         return Answered(parsed.text), "answer", None
@@ -109,7 +139,20 @@ def _event(
         calls = tuple(_call(request, known, gated) for request in parsed.calls)
         loop = looping(past.turns, [(call.tool, call.args) for call in calls])
         return Acted(calls, parsed.thought or parsed.kept, loop), "actions", None
-    return Unreadable(parsed.kept or parsed.thought), "malformed", parsed.reason
+    cut = ending_of(reply.finish_reason) == Ending.LENGTH
+    if cut and _says_nothing(reply, parsed):
+        return UsedUp(), "malformed", parsed.reason
+    return Unreadable(parsed.kept or parsed.thought, cut and _cut_before(past.turns)), "malformed", parsed.reason
+
+
+def _cut_before(turns: Sequence[Turn]) -> bool:
+    """Whether the output limit cut off every unreadable reply at the end of the history."""
+    return all(turn.cut for turn in takewhile(lambda turn: not turn.calls, reversed(turns)))
+
+
+def _says_nothing(reply: Reply, parsed: Malformed) -> bool:
+    """Whether neither words nor a call are left of a reply without the thinking in it."""
+    return not (parsed.kept.strip() or parsed.thought.strip() or reply.message.get("tool_calls"))
 
 
 def _call(request: ToolRequest, known: Mapping[str, Tool], gated: frozenset[str]) -> NewCall:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,8 +15,8 @@ from worker.core.errors import (
     StopReason,
     UserError,
 )
-from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget
+from worker.core.machine import decide_think, may_raise, output_tokens, used_up
+from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget, ThinkEvent, UsedUp
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
 from worker.faults import reach
@@ -25,7 +26,7 @@ from worker.llm.endpoint import EndpointSettings
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, apply_think, landed
+from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed
 from worker.store.claims import Lease, ThinkWork, claim_think, reclaimed
 from worker.store.control import bells_for, note_stopped
 from worker.store.history import history
@@ -39,6 +40,9 @@ from worker.tasks.insisting import insist
 from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
 
 log = logging.getLogger(__name__)
+
+Reader = Callable[[], tuple[ThinkEvent, StepRecord]]
+"""Reads a reply: what it means, and what it leaves in the history."""
 
 MARGIN_S = 20.0
 """A lease outlasts the model call's own limit by this much."""
@@ -57,7 +61,7 @@ def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
         if rt.draining.is_set():
             abort.abort(StopReason.HAND_BACK)
         thought = _think(rt, work, body, abort)
-    applied = _apply(rt, work, thought, _limits(body))
+    applied = _apply(rt, work, thought, Limits.of(body))
     reach("think.applied")
     follow_up(rt, applied)
     if thought.spent.error:
@@ -79,13 +83,9 @@ def _claim(rt: Runtime, run_id: str, step: int, attempt: int) -> ThinkWork:
     raise Discarded
 
 
-def _limits(body: JsonObject) -> Limits:
-    return Limits(body["max_steps"], body["max_malformed"], body["max_model_failures"])
-
-
 def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thought:
     try:
-        endpoint = endpoint_of(body, rt.settings.practice_url)
+        endpoint = _endpoint(rt, work, body)
         pause = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
         if pause is not None:
             return closed(endpoint, pause)
@@ -105,10 +105,17 @@ def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thou
         return Thought(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
 
 
+def _endpoint(rt: Runtime, work: ThinkWork, body: JsonObject) -> EndpointSettings:
+    endpoint = endpoint_of(body, rt.settings.practice_url)
+    if not work.hot.output_raises:
+        return endpoint
+    return replace(endpoint, max_output_tokens=output_tokens(work.hot, Limits.of(body)))
+
+
 def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSettings, abort: Abort) -> Thought:
     past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
-    tools = rt.registry.known(body["tools"])
-    asked = prompt(body, rt.system_prompt(work.config_hash), tools, past, work.hot, _limits(body))
+    tools, limits = rt.registry.known(body["tools"]), Limits.of(body)
+    asked = prompt(body, rt.system_prompt(work.config_hash), tools, past, work.hot, endpoint.endpoint_id)
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
@@ -127,18 +134,28 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
             reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort, known)
     except CallEnded as ended:
         rt.throttle.settle(endpoint, slot, ended.usage)
-        return ended_without_reply(rt, work, endpoint, ended, _limits(body))
+        return ended_without_reply(rt, work, endpoint, ended, limits)
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
     rt.gate.answered(endpoint)
     rt.learning.note(endpoint.endpoint_id, reply.learned)
+    return _heard(rt, work, endpoint, reply, lambda: read_reply(reply, body, tools, past, endpoint.endpoint_id), limits)
+
+
+def _heard(
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, reply: ModelReply, read: Reader, limits: Limits
+) -> Thought:
+    """What follows from a reply that came."""
     spent = _spent(rt, endpoint, reply)
     try:
-        event, record = read_reply(reply, body, tools, past)
+        event, record = read()
     except Exception as error:  # a bug of ours must not hide what the reply cost
         log.exception("The reply to %s could not be read", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
         return Thought(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
+    if isinstance(event, UsedUp) and may_raise(work.hot, limits):
+        # The step is done once more, so that nothing of this reply stands in its place in the history.
+        return Thought(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, limits), wasted=True))
     return Thought(event, spent, record)
 
 
