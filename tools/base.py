@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from pydantic import BaseModel
+
 from tools.kit.arguments import as_object, check
 from tools.kit.clean import clean
 from tools.kit.context import ArtifactRef, Artifacts, MemoryArtifacts, MemoryNotes, Notes, ToolContext
 from tools.kit.docstring import read_docstring
 from tools.kit.errors import BadArguments, BadTool, ToolCrashed, ToolError, ToolFailure
-from tools.kit.results import File, ToolResult, shorten, to_result
-from tools.kit.running import run
+from tools.kit.results import File, ToolResult, keep, parts_of, shorten
+from tools.kit.running import guarded, run
 from tools.kit.schema import schema_of, text_parameter
 from tools.kit.secrets import mask_secrets
 from tools.kit.signature import Signature, read_signature
@@ -87,9 +89,11 @@ class Tool:
 
         Plain text goes to the text parameter. Defaults are not filled in. Safe to repeat on its own result.
         """
-        given = as_object(self.parameters, self.text_parameter, self.name, args)
-        checked = check(self.signature.model, self.parameters, self.name, given)
-        return checked.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        try:
+            with guarded(self.name):  # types and validators are the tool's own code
+                return self._checked(args).model_dump(mode="json", by_alias=True, exclude_unset=True)
+        except ToolCrashed as crash:
+            raise BadArguments(f"The arguments could not be checked: {crash.message}") from crash
 
     def call(self, args: Mapping[str, Any] | str, context: ToolContext | None = None) -> ToolResult:
         """Run it here and now. Raises only ToolFailure: BadArguments, or ToolError with what the model should know.
@@ -97,17 +101,22 @@ class Tool:
         The observation is cut to `max_observation_chars` (the whole is kept as an artifact); secrets are masked.
         """
         context = context or ToolContext()
-        given = as_object(self.parameters, self.text_parameter, self.name, args)
-        checked = check(self.signature.model, self.parameters, self.name, given)
         try:
-            value = run(self.function, self.signature.keywords(checked, context), context, self.name)
-            return self._fitted(to_result(value, context.artifacts), context)
+            with guarded(self.name):
+                keywords = self.signature.keywords(self._checked(args), context)
+                value = run(self.function, keywords, context, self.name)
+                parts = parts_of(value)
+            return self._fitted(keep(parts, context.artifacts), context)
         except ToolFailure as failure:
             failure.message = shorten(
                 mask_secrets(clean(failure.message), in_error=True), self.max_observation_chars, ""
             )[0]
             failure.args = (failure.message,)
             raise
+
+    def _checked(self, args: Mapping[str, Any] | str) -> BaseModel:
+        given = as_object(self.parameters, self.text_parameter, self.name, args)
+        return check(self.signature.model, self.parameters, self.name, given)
 
     def _fitted(self, result: ToolResult, context: ToolContext) -> ToolResult:
         text = mask_secrets(clean(result.observation))

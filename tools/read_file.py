@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO
@@ -39,27 +40,37 @@ def _part(stream: BinaryIO, path: str, start_line: int, context: ToolContext) ->
     shown: list[str] = []
     room = MAX_CHARS
     number = 0
-    for number, line in enumerate(_lines(stream), start=1):
-        why = context.stopped() if number % 10_000 == 0 else None
-        if why:
-            raise ToolError(f"Reading was stopped: {why}.")
+    for number, line in enumerate(_lines(stream, context), start=1):
         if number < start_line:
             continue
         if len(line) > room and shown:
             return f"{''.join(shown)}[… the file goes on; read on with start_line={number}]"
         shown.append(line if len(line) <= room else f"{line[:room]}[… line {number} is cut]\n")
         room -= len(line)
+        if room <= 0:
+            return f"{''.join(shown)}[… the file may go on; read on with start_line={number + 1}]"
     if not shown:
         raise ToolError(f'"{path}" has {number:,} lines; there is no line {start_line:,}.')
     return "".join(shown)
 
 
-def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines as text; one that is longer than the bound is cut there, and its rest passed over."""
+def _lines(stream: BinaryIO, context: ToolContext) -> Iterator[str]:
+    """Lines as text; of one that is longer than the bound the rest is passed over, which heeds the deadline."""
     encoding = "utf-8-sig"
-    while raw := stream.readline(_LINE_BYTES):
-        rest = raw
-        while not rest.endswith(b"\n") and len(rest) == _LINE_BYTES:
-            rest = stream.readline(_LINE_BYTES)
+    for number in itertools.count():
+        raw = stream.readline(_LINE_BYTES)
+        if not raw:
+            return
+        if number % 1000 == 0:
+            _check(context)
         yield raw.decode(encoding, "replace").replace("\r\n", "\n")
+        while not raw.endswith(b"\n") and len(raw) == _LINE_BYTES:
+            _check(context)
+            raw = stream.readline(_LINE_BYTES)
         encoding = "utf-8"
+
+
+def _check(context: ToolContext) -> None:
+    why = context.stopped()
+    if why:
+        raise ToolError(f"Reading was stopped: {why}.")

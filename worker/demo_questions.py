@@ -1,4 +1,4 @@
-"""The demo's questions: in many languages, several with numbers drawn afresh, each answerable by built-in tools."""
+"""The demo's questions: in many languages, several with numbers drawn afresh, and some for each agent that ships."""
 
 from __future__ import annotations
 
@@ -28,11 +28,28 @@ _FIXED: tuple[_Asked, ...] = (
 )
 
 
+_OF_AGENTS: tuple[tuple[str, _Asked], ...] = (
+    ("assistant", ("assistant-product-en", "What is 17 * 23?", "391")),
+    ("classic", ("classic-characters-en", 'How many characters are in "stepmill"?', "8")),
+    ("minimal", ("minimal-100-hours-en", "What date and time is it 100 hours from now?", None)),
+    ("minimal", ("minimal-45-days-en", "What date is 45 days after 2026-03-01?", "2026-04-15")),
+    ("travel", ("travel-paris-en", "What is the weather in Paris, and which sight suits it?", None)),
+    ("structured", ("structured-quotient-de", "Was ist 1764 geteilt durch 42?", "42")),
+    ("native", ("native-root-pt", "Qual é a raiz quadrada de 1764?", "42")),
+    ("analyst", ("analyst-file-en", "What does the file stock.txt say?", "4173 bolts")),
+)
+"""What each agent that ships is for."""
+
+FILES = {"stock.txt": "4173 bolts"}
+"""What the questions expect in a directory that is open to tools."""
+
+
 def demo_questions(seed: int | None = None) -> list[Record]:
     """Records with `question`, `custom_id`, and `expected` where the answer is exact; no seed draws new numbers."""
     source = random.Random(seed)
     drawn = [make(source) for make in _DRAWN]
-    return [_record(*asked) for asked in (*_FIXED, *drawn)]
+    of_agents = [_record(*asked) | {"agent": agent} for agent, asked in _OF_AGENTS]
+    return [*(_record(*asked) for asked in (*_FIXED, *drawn)), *of_agents]
 
 
 def _record(custom_id: str, question: str, expected: str | None) -> Record:

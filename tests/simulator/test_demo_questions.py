@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.simulator.conversations import FORMS, TOOL_LINES, converse
 from tools.base import ToolError
 from tools.registry import load_tools
-from worker.demo_questions import demo_questions
+from worker.agents import load_agents
+from worker.demo_questions import FILES, demo_questions
+from worker.dialects.schema_text import list_tools
+from worker.settings import Settings
 from worker.simulator.records import Call
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "questions.jsonl"
@@ -26,12 +32,19 @@ NOT_KNOWN = (
 )
 
 
+AGENTS = load_agents(Settings(_env_file=None, model="", agents_file=None))
+BY_AGENT = [record for record in demo_questions(1) if "agent" in record]
+
+
 @pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("STEPMILL_WEATHER_OFFLINE", "1")
+    monkeypatch.setenv("STEPMILL_FILES_DIRS", str(tmp_path))
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
 
 
-def answered(question: str, form: str) -> str:
+def answered(question: str, form: str, tools: str = TOOL_LINES) -> str:
     registry = load_tools().tools
 
     def run(call: Call) -> str:
@@ -40,7 +53,7 @@ def answered(question: str, form: str) -> str:
         except ToolError as error:
             return error.message
 
-    return converse(question, run, form, TOOL_LINES)[0]
+    return converse(question, run, form, tools)[0]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -50,6 +63,24 @@ def test_the_demo_is_answered_by_the_real_tools(form: str, seed: int) -> None:
         answer = answered(record["question"], form)
         assert answer == record.get("expected", answer), record
         assert not any(words in answer for words in NOT_KNOWN), (record, answer)
+
+
+@pytest.mark.parametrize("record", BY_AGENT, ids=[record["custom_id"] for record in BY_AGENT])
+def test_each_agent_that_ships_answers_its_own_questions_with_its_own_tools(record: dict[str, Any]) -> None:
+    body = AGENTS.configuration(record["agent"])
+    tools = list_tools(load_tools().known(body["tools"]))
+    asked = datetime.now(UTC)
+    answer = answered(record["question"], body["dialect"], tools)
+    assert answer == record.get("expected", answer)
+    assert not any(words in answer for words in NOT_KNOWN)
+    if "100 hours" in record["question"]:
+        day, clock = re.findall(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)", answer)[-1]
+        then = datetime.fromisoformat(f"{day} {clock}+00:00")
+        assert abs(then - asked - timedelta(hours=100)) < timedelta(minutes=2)
+
+
+def test_every_agent_that_ships_has_questions() -> None:
+    assert {record["agent"] for record in BY_AGENT} == set(AGENTS.agents)
 
 
 def test_the_demo_has_enough_questions_in_enough_languages() -> None:

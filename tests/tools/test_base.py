@@ -155,7 +155,7 @@ def test_the_context_is_handed_over_and_hidden_from_the_model() -> None:
         ("plain", "plain"),
         (None, "Done. The tool returned nothing."),
         ({"a": [1, "é"]}, '{"a": [1, "é"]}'),
-        (date(2026, 1, 2), '"2026-01-02"'),
+        (date(2026, 1, 2), "2026-01-02"),
         ([], "No results (an empty list)."),
         (
             [{"a": 1, "b": "x|y\nz"}, {"a": None, "c": True}],

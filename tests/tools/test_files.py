@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,42 @@ def test_what_is_no_text_is_told_and_not_shown(inside: Path) -> None:
     assert read_file.call({"path": "empty.txt"}, context(inside)).observation == "(The file is empty.)"
     wide = read_file.call({"path": "wide.txt"}, context(inside)).observation
     assert "line 1 is cut" in wide
+    assert "start_line=2]" in wide
     assert len(wide) < 8_000
     assert read_file.call({"path": "wide.txt", "start_line": 2}, context(inside)).observation == "end\n"
     assert read_file.call({"path": "latin.txt"}, context(inside)).observation == "caf\ufffd"
     with pytest.raises(ToolError, match="there is no line 9"):
         read_file.call({"path": "plain.txt", "start_line": 9}, context(inside))
+
+
+def test_an_endless_line_and_a_growing_file_are_read_within_the_deadline(inside: Path) -> None:
+    with (inside / "endless.txt").open("wb") as stream:
+        stream.write(b"x" * 100_000)
+        stream.truncate(200 * 2**30)  # zeroes without an end, and no newline
+    settings = {"STEPMILL_FILES_DIRS": str(inside)}
+    started = time.monotonic()
+    first = read_file.call({"path": "endless.txt"}, ToolContext(settings=settings, deadline=started + 1)).observation
+    assert "line 1 is cut" in first
+    with pytest.raises(ToolError, match="stopped: out of time"):
+        read_file.call({"path": "endless.txt", "start_line": 2}, ToolContext(settings=settings, deadline=started + 1))
+    with pytest.raises(ToolError, match="stopped: cancelled"):
+        read_file.call({"path": "endless.txt", "start_line": 2}, ToolContext(settings=settings, cancelled=lambda: True))
+    assert time.monotonic() - started < 10
+    grown = threading.Event()
+
+    def grow() -> None:
+        with (inside / "growing.txt").open("ab", buffering=0) as stream:
+            while not grown.is_set():
+                stream.write(b"\n" * 65536)
+
+    (inside / "growing.txt").write_text("first\n")
+    grower = threading.Thread(target=grow)
+    grower.start()
+    context = ToolContext(settings=settings, deadline=time.monotonic() + 0.5)
+    with pytest.raises(ToolError, match=r"stopped: out of time|there is no line"):
+        read_file.call({"path": "growing.txt", "start_line": 10**9}, context)
+    grown.set()
+    grower.join()
 
 
 def test_a_directory_is_listed_with_sizes_and_links_are_named_as_such(inside: Path) -> None:

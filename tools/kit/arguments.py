@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from tools.kit.clean import clean
 from tools.kit.errors import BadArguments
+from tools.kit.mending import mended
 from tools.kit.schema import describe_parameters
 
 _SHOWN_CHARS = 60
@@ -25,14 +26,20 @@ def check(model: type[BaseModel], schema: Mapping[str, Any], tool: str, args: Ma
     given = {name: clean(value) for name, value in args.items() if value is not None or name in schema["required"]}
     unknown = given.keys() - schema["properties"].keys() if schema.get("additionalProperties") is False else ()
     problems = [f"`{clean(name)}` is not an argument of it" for name in given if name in unknown]
+    wanted = mended({name: value for name, value in given.items() if name not in unknown}, schema, _definitions(schema))
     try:
-        checked = model.model_validate({name: value for name, value in given.items() if name not in unknown})
+        checked = model.model_validate(wanted)
     except ValidationError as error:
         found = (_problem(detail) for detail in error.errors(include_url=False))
         raise BadArguments(_refusal(tool, [*found, *problems], schema)) from error
     if problems:
         raise BadArguments(_refusal(tool, problems, schema))
     return checked
+
+
+def _definitions(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = schema.get("$defs", {})
+    return found
 
 
 def _refusal(tool: str, problems: Iterable[str], schema: Mapping[str, Any]) -> str:
@@ -48,11 +55,22 @@ def as_object(
     if not args.strip() and not schema["required"]:
         return {}
     if text_parameter is None:
+        written = _object(args)
+        if written is not None:
+            return written
         example = json.dumps(dict.fromkeys(schema["properties"], "…"), ensure_ascii=False)
         raise BadArguments(
             f"{tool}: plain text cannot say which argument it is; write {example}. {describe_parameters(schema)}"
         )
     return {text_parameter: args}
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _problem(detail: ErrorDetails) -> str:

@@ -13,9 +13,12 @@ from __future__ import annotations
 class ToolFailure(Exception):
     """The text is written for the model. `retryable`: another attempt may do better with the same arguments."""
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+    message = "The tool failed and said nothing."
+    retryable = False
+
+    def __init__(self, message: object, *, retryable: bool = False) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
         self.retryable = retryable
 
 

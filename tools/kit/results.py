@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import mimetypes
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
-
 from tools.kit.context import ArtifactRef, Artifacts
-from tools.kit.errors import ToolError
+from tools.kit.plain import frame_lines, is_frame, is_series, plain
 
 NOTHING = "Done. The tool returned nothing."
+EMPTY = "Done. The tool returned an empty text."
 NO_ROWS = "No results (an empty list)."
+_ITEMS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class File:
     """A file that a tool hands back; it becomes an artifact of the run."""
 
     name: str
-    data: bytes = field(repr=False)
+    data: bytes | str = field(repr=False)
     media_type: str = ""
 
     def type_or_guess(self) -> str:
@@ -40,19 +41,24 @@ class ToolResult:
     left_out_chars: int = 0
 
 
-def to_result(value: object, artifacts: Artifacts) -> ToolResult:
-    """Text as it is, tables as Markdown, other data as compact JSON, files kept as artifacts and named."""
+def parts_of(value: object) -> Sequence[str | File] | ToolResult:
+    """Text as it is, tables as Markdown, other data as compact JSON; files stay files."""
     if isinstance(value, ToolResult):
         return value
+    return [part if isinstance(part, File) else _text(part) for part in _parts(value)]
+
+
+def keep(parts: Sequence[str | File] | ToolResult, artifacts: Artifacts) -> ToolResult:
+    """The parts as one text, in which files are kept as artifacts and named."""
+    if isinstance(parts, ToolResult):
+        return parts
     texts: list[str] = []
     kept: list[ArtifactRef] = []
-    for part in _parts(value):
+    for part in parts:
         if isinstance(part, File):
-            ref = artifacts.save(safe_name(part.name), part.data, part.type_or_guess())
-            kept.append(ref)
-            texts.append(describe(ref))
-        else:
-            texts.append(_text(part))
+            data = part.data.encode() if isinstance(part.data, str) else bytes(part.data)
+            kept.append(artifacts.save(safe_name(part.name), data, part.type_or_guess()))
+        texts.append(describe(kept[-1]) if isinstance(part, File) else part)
     return ToolResult("\n".join(texts), tuple(kept))
 
 
@@ -67,31 +73,46 @@ def describe(ref: ArtifactRef) -> str:
 
 
 def _parts(value: object) -> Sequence[object]:
-    """A list or tuple that holds files is read part by part; anything else is one part."""
-    if isinstance(value, bytes | bytearray):
+    """What holds files is read part by part; anything else is one part."""
+    if isinstance(value, bytes | bytearray | memoryview):
         return [File("result.bin", bytes(value))]
+    if isinstance(value, Iterator):
+        value = _first(value)
     if isinstance(value, list | tuple) and any(isinstance(part, File | bytes) for part in value):
         return [File("result.bin", part) if isinstance(part, bytes) else part for part in value]
     return [value]
+
+
+def _first(values: Iterator[object]) -> list[object]:
+    """It may be endless."""
+    found = list(itertools.islice(values, _ITEMS + 1))
+    return found if len(found) <= _ITEMS else [*found[:_ITEMS], f"… and more than these {_ITEMS:,}"]
 
 
 def _text(value: object) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, str):
-        return value
-    try:
-        plain = to_jsonable_python(value)
-    except (PydanticSerializationError, ValueError) as error:
-        kind = type(value).__name__
-        raise ToolError(
-            f"The tool returned a {kind}, which cannot be shown as text. Nothing is known of its result."
-        ) from error
-    if plain == []:
+        return str(value) or EMPTY
+    if is_frame(value) or is_series(value):
+        return _frame_text(value)
+    found = plain(value)
+    if found == []:
         return NO_ROWS
-    if is_table(plain):
-        return markdown_table(plain)
-    return json.dumps(plain, ensure_ascii=False, separators=(", ", ": "))
+    if isinstance(found, str):
+        return found or EMPTY
+    rest = found[-1:] if isinstance(found, list) and isinstance(found[-1], str) and found[-1].startswith("…") else []
+    rows = found[: len(found) - len(rest)] if isinstance(found, list) else found
+    if is_table(rows):
+        return "\n".join([markdown_table(rows), *rest])
+    return json.dumps(found, ensure_ascii=False, separators=(", ", ": "))
+
+
+def _frame_text(value: object) -> str:
+    columns, rows, note = frame_lines(value)
+    if not rows:
+        return f"No rows. Columns: {', '.join(columns)}."
+    return "\n".join([*markdown_lines(columns, rows), *([note] if note else [])])
 
 
 def is_table(value: Any) -> bool:

@@ -1,48 +1,134 @@
-"""Runs a tool's function: sync ones directly, async ones on a loop of their own that heeds cancel and deadline."""
+"""Runs a tool's function, and whatever of its code runs before and after, so that nothing it raises gets further."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import signal
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from types import TracebackType
 from typing import Any, TypeVar
 
 from tools.kit.context import ToolContext
 from tools.kit.errors import ToolCrashed, ToolError, ToolFailure
+from tools.kit.failures import described, leaves
 
 T = TypeVar("T")
 POLL_S = 0.1
+_LAST_WORDS_S = 1.0
+_ITEMS = 50_000
+_POOLS = ("billiard", "celery")
 _THE_WORKERS_OWN = frozenset({"SoftTimeLimitExceeded", "WorkerShutdown", "WorkerTerminate"})
 """Raised into a tool by the pool that runs it; by name, since tools know nothing of Celery."""
 
 
 def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolContext, tool: str) -> Any:
-    """What the function returned. Raises ToolFailure, also for what else the tool raises, and what the pool raises."""
+    """What the function returned, awaited. Raises whatever it raises: call it within `guarded`."""
+    value = function(**keywords)
+    if inspect.isasyncgen(value):
+        value = _collected(value)
+    return wait_for(_awaited(value), context, tool) if inspect.isawaitable(value) else value
+
+
+@contextlib.contextmanager
+def guarded(tool: str) -> Iterator[None]:
+    """Only ToolFailure comes out of the tool's code within, and what a signal or the pool raised into it.
+
+    Exits, cancellations and interrupts that the tool raises by itself are failures like any other.
+    """
+    with _interrupts() as interrupts:
+        try:
+            yield
+        except BaseException as error:  # a tool may raise anything, and the run must go on
+            ours = next((leaf for leaf in leaves(error) if _is_ours(leaf, interrupts)), None)
+            if ours is None:
+                raise _failure(error, tool) from error
+            if ours is error:
+                raise
+            raise ours from error
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Notes each real Ctrl-C, so that it is told apart from a KeyboardInterrupt that the tool raises."""
+    noted: list[int] = []
+    before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(before):
+        yield noted
+        return
+
+    def note(number: int, frame: Any) -> None:
+        noted.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
     try:
-        value = function(**keywords)
-        if inspect.iscoroutine(value):
-            return wait_for(value, context, tool)
-        return value
-    except ToolFailure:
-        raise
-    except Exception as error:  # a tool may raise anything, and the run must go on
-        if type(error).__name__ in _THE_WORKERS_OWN:
-            raise
-        retryable = isinstance(error, OSError)
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ToolCrashed(
-            f"{tool} failed with {said}. Try other arguments or another way.", retryable=retryable
-        ) from error
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_ours(error: BaseException, interrupts: list[int]) -> bool:
+    if isinstance(error, KeyboardInterrupt):
+        return bool(interrupts)
+    if any(kind.__name__ in _THE_WORKERS_OWN and _of_a_pool(kind.__module__) for kind in type(error).__mro__):
+        return True
+    return isinstance(error, SystemExit) and _of_a_pool(_raised_in(error.__traceback__))
+
+
+def _of_a_pool(module: str) -> bool:
+    return module.split(".")[0] in _POOLS
+
+
+def _raised_in(trace: TracebackType | None) -> str:
+    """The module whose code raised it: for what a signal brings, that of the signal's handler."""
+    module = ""
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        trace = trace.tb_next
+    return module
+
+
+def _failure(error: BaseException, tool: str) -> ToolFailure:
+    found = list(leaves(error))
+    meant = [leaf for leaf in found if isinstance(leaf, ToolFailure)]
+    if len(found) == 1 and meant:
+        return meant[0]
+    if meant:
+        return ToolError("; ".join(leaf.message for leaf in meant), retryable=all(leaf.retryable for leaf in meant))
+    retryable = all(isinstance(leaf, OSError) for leaf in found)
+    return ToolCrashed(
+        f"{tool} failed with {described(error)}. Try other arguments or another way.", retryable=retryable
+    )
+
+
+async def _awaited(value: Awaitable[T]) -> T:
+    return await value
+
+
+async def _collected(values: Any) -> list[Any]:
+    """It may be endless; what `results` shows of an iterator is less."""
+    found: list[Any] = []
+    async for value in values:
+        found.append(value)
+        if len(found) > _ITEMS:
+            break
+    return found
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
     """The coroutine's result, from synchronous code; cancelled with a ToolError when the context says stop."""
+    return (_in_a_thread if _on_one_already() else _on_a_loop)(coroutine, context, tool)
+
+
+def _on_one_already() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_until_stopped(coroutine, context, tool))
-    return _in_a_thread(coroutine, context, tool)
+        return False
+    return True
 
 
 def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
@@ -52,7 +138,7 @@ def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: 
 
     def work() -> None:
         try:
-            outcome.append(asyncio.run(_until_stopped(coroutine, context, tool)))
+            outcome.append(_on_a_loop(coroutine, context, tool))
         except BaseException as error:  # carried over to the caller's thread below
             failure.append(error)
 
@@ -64,6 +150,27 @@ def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: 
     return outcome[0]
 
 
+def _on_a_loop(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
+    """On a loop of its own, which ends with the call: also where something on it does not let itself be cancelled."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(_until_stopped(coroutine, context, tool))
+    finally:
+        with contextlib.suppress(RuntimeError):  # stopped by a signal in mid-step
+            loop.run_until_complete(_ended(loop))
+        loop.close()
+
+
+async def _ended(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancels what the tool left running and gives it a moment."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=_LAST_WORDS_S)
+    await asyncio.wait([asyncio.ensure_future(loop.shutdown_asyncgens())], timeout=_LAST_WORDS_S)
+
+
 async def _until_stopped(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
     work = asyncio.ensure_future(coroutine)
     while not work.done():
@@ -71,6 +178,6 @@ async def _until_stopped(coroutine: Coroutine[Any, Any, T], context: ToolContext
         why = context.stopped()
         if why and not work.done():
             work.cancel()
-            await asyncio.wait([work], timeout=1.0)
+            await asyncio.wait([work], timeout=_LAST_WORDS_S)
             raise ToolError(f"{tool} was stopped: {why}.", retryable=False)
     return work.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import PydanticJsonSchemaWarning
 
 from tools.kit.errors import BadTool
+from tools.kit.references import inlined
 
 
 def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
             raw = model.model_json_schema(by_alias=True)
     except (PydanticInvalidForJsonSchema, PydanticJsonSchemaWarning) as error:
         raise BadTool(tool_name, f"its arguments have no JSON schema ({str(error).splitlines()[0]})") from error
+    raw = inlined(raw)
     if raw.get("type") != "object":
         raise BadTool(tool_name, "its arguments are not a JSON object; take named parameters or one pydantic model")
     schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False, **_tidy(raw)}
@@ -72,12 +75,21 @@ def describe_parameters(schema: Mapping[str, Any]) -> str:
     return f"Allowed arguments: {'; '.join(parts)}."
 
 
-def type_words(part: Mapping[str, Any]) -> str:
-    """A parameter's type for a sentence: `integer`, `one of "a", "b"`, `list of string`."""
-    if "enum" in part:
-        return "one of " + ", ".join(f'"{choice}"' for choice in part["enum"])
-    if "anyOf" in part:
-        return " or ".join(type_words(choice) for choice in part["anyOf"])
+def type_words(part: Mapping[str, Any], depth: int = 3) -> str:
+    """A parameter's type for a sentence: `integer`, `one of "a", "b"`, `list of {"x": integer}`."""
+    if "enum" in part or "const" in part:
+        choices = part.get("enum", [part.get("const")])
+        return "one of " + ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+    choices = part.get("anyOf", part.get("oneOf"))
+    if choices:
+        return " or ".join(dict.fromkeys(type_words(choice, depth) for choice in choices))
     if part.get("type") == "array":
-        return f"list of {type_words(part.get('items', {}))}"
+        return f"list of {type_words(part.get('items', {}), depth)}"
+    if part.get("properties") and depth:
+        needed = part.get("required", ())
+        words = (
+            f'"{name}"{"" if name in needed else "?"}: {type_words(one, depth - 1)}'
+            for name, one in part["properties"].items()
+        )
+        return f"{{{', '.join(words)}}}"
     return str(part.get("type", "object" if "$ref" in part else "any"))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from tools.kit.context import ToolContext
 from tools.kit.errors import BadTool
@@ -54,7 +54,7 @@ def read_signature(function: Callable[..., Any], tool_name: str, descriptions: d
         else:
             parameters.append(parameter)
     only = hints[parameters[0].name] if len(parameters) == 1 else None
-    if isinstance(only, type) and issubclass(only, BaseModel):
+    if isinstance(only, type) and issubclass(only, BaseModel) and not issubclass(only, RootModel):
         return Signature(only, parameters[0].name, context)
     unknown = descriptions.keys() - {parameter.name for parameter in parameters} - {context}
     if unknown:

@@ -22,7 +22,7 @@ from worker.cli.plans import small_plan
 from worker.cli.scores import holds, seconds_taken
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
-from worker.demo_questions import demo_questions
+from worker.demo_questions import FILES, demo_questions
 from worker.local.errors import ServiceFailed
 from worker.local.plan import StackPlan
 from worker.settings import Settings, settings
@@ -68,7 +68,13 @@ def _directory(chosen: Path | None) -> Iterator[Path]:
 def _plan(config: Settings, directory: Path) -> StackPlan:
     """A stack of the demo's own, whatever database and Redis the environment names."""
     url = f"sqlite:///{(directory / 'stepmill.db').absolute()}"
-    return replace(small_plan(config), data_dir=directory, database_url=url, redis_url=None)
+    files = (directory / "files").absolute()
+    files.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        (files / name).write_text(text)
+    plan = small_plan(config)
+    env = {**plan.extra_env, "STEPMILL_FILES_DIRS": str(files)}
+    return replace(plan, data_dir=directory, database_url=url, redis_url=None, extra_env=env)
 
 
 def _introduce(plan: StackPlan) -> None:

@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from tools.base import Tool, ToolFailure
+from tools.base import Tool
 from tools.registry import Registry, load_tools
-from worker.cli.errors import EXIT_FAILED
+from worker.cli.calling import call_by_hand
 from worker.cli.output import json_option, print_json, print_table
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
@@ -67,13 +67,8 @@ def show_command(name: str) -> None:
 @click.argument("name")
 @click.option("--args", "text", default="{}", metavar="JSON", help="The arguments as a JSON object, or plain text.")
 def call_command(name: str, text: str) -> None:
-    """Run a tool here and now, and print what a model would read."""
-    tool = _tool(load_tools(settings().tool_modules), name)
-    try:
-        click.echo(tool.call(_arguments(text)).observation)
-    except ToolFailure as failure:
-        click.secho(failure.message, fg="red", err=True)
-        sys.exit(EXIT_FAILED)
+    """Run a tool here and now, within its time limit, and print what a model would read."""
+    sys.exit(call_by_hand(_tool(load_tools(settings().tool_modules), name), _arguments(text)))
 
 
 def _tool(registry: Registry, name: str) -> Tool:

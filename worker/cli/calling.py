@@ -1,0 +1,74 @@
+"""Calls a tool by hand as a worker would: within its time limit, after which it is ended with what it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import psutil
+
+from tools.base import Tool, ToolContext, ToolError, ToolFailure
+from worker.cli.errors import EXIT_FAILED
+from worker.core.records import JsonObject
+
+SOFT_MARGIN_S, HARD_MARGIN_S = 1.0, 5.0
+"""A worker interrupts a tool this long after its limit, and kills it this much later."""
+
+
+def call_by_hand(tool: Tool, args: JsonObject | str) -> int:
+    """Prints what a model would read and returns the exit code; what the tool itself prints goes to standard error."""
+    before = set(threading.enumerate())
+    context = ToolContext(deadline=time.monotonic() + tool.timeout_s)
+    try:
+        with contextlib.redirect_stdout(sys.stderr), _limited(tool):
+            observation = tool.call(args, context).observation
+    except ToolFailure as failure:
+        click.secho(failure.message, fg="red", err=True)
+        return _leave(EXIT_FAILED, before)
+    click.echo(observation)
+    return _leave(0, before)
+
+
+@contextlib.contextmanager
+def _limited(tool: Tool) -> Iterator[None]:
+    """Raises ToolError in the tool past its limit; ends this process where it does not heed that."""
+    said = f"{tool.name} did not finish within {tool.timeout_s:g} s."
+
+    def interrupt(_number: int, _frame: Any) -> None:
+        raise ToolError(said)
+
+    killer = threading.Timer(tool.timeout_s + SOFT_MARGIN_S + HARD_MARGIN_S, _end, [said])
+    killer.daemon = True
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, tool.timeout_s + SOFT_MARGIN_S)
+    killer.start()
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        killer.cancel()
+
+
+def _end(said: str) -> None:
+    os.write(2, f"{said} It did not let itself be interrupted and was killed.\n".encode())
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+    os._exit(EXIT_FAILED)
+
+
+def _leave(code: int, before: set[threading.Thread]) -> int:
+    """Threads that the tool left behind would keep the command from ending."""
+    if any(not thread.daemon for thread in set(threading.enumerate()) - before):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
