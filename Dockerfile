@@ -10,6 +10,7 @@ RUN /opt/stepmill/bin/pip install --require-hashes --requirement requirements.tx
 RUN awk '/^[a-z]/ { wanted = /^setuptools==/ } wanted' requirements-dev.txt > build.txt \
     && pip install --require-hashes --requirement build.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY stepmill stepmill
 COPY worker worker
 COPY api api
 COPY tools tools

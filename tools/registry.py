@@ -5,14 +5,21 @@ A module that cannot be loaded becomes a problem with its reason and does not st
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
 
-from tools.base import Tool
+from tools.base import BadTool, Tool
 from tools.builtin import MODULES
+from tools.kit.failures import described, message_of
+from tools.kit.modules import OURS, BadModule, expanded, load
 
+T = TypeVar("T")
+_HERE = str(Path(__file__).resolve().parent)
 ENTRY_POINTS = "stepmill.tools"
 
 
@@ -55,42 +62,87 @@ class Registry:
 
 
 def load_tools(modules: Sequence[str] = ()) -> Registry:
-    """Built-in tools, then `modules`, then installed entry points. Never raises for what a module does."""
+    """Built-in tools, then `modules` (names and paths), then installed entry points. Never raises for what these do."""
     registry = Registry()
-    for module in dict.fromkeys((*MODULES, *modules)):
-        _load_module(registry, module)
+    for entry in dict.fromkeys((*MODULES, *modules)):
+        _load_entry(registry, entry)
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-        _load_entry_point(registry, point)
+        source = f"{point.name} = {point.value}"
+        loaded = _attempt(registry, source, point.load)
+        if loaded is not None:
+            _add_all(registry, _tools_of(loaded), source)
     return registry
 
 
-def _load_module(registry: Registry, name: str) -> None:
-    try:
-        module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # a user's module may raise anything
-        registry.problems.append(Problem(name, _reason(error)))
-        return
-    _add_all(registry, vars(module).values(), name)
+def _load_entry(registry: Registry, entry: str) -> None:
+    """A directory offers what its files offer; those without tools are taken for helpers of the others."""
+    names = _attempt(registry, entry, lambda: expanded(entry)) or []
+    found: list[Tool] = []
+    before = len(registry.problems)
+    for name in names:
+        module = _attempt(registry, name, lambda one=name: load(one))  # type: ignore[misc]
+        found += [] if module is None else _tools_of(module)
+    if names and (found or len(registry.problems) == before):
+        _add_all(registry, found, entry)
 
 
-def _load_entry_point(registry: Registry, point: EntryPoint) -> None:
-    source = f"{point.name} = {point.value}"
+def _attempt(registry: Registry, source: str, work: Callable[[], T]) -> T | None:
+    """None, and a problem, where a module raises: whatever that is, but for a real Ctrl-C."""
     try:
-        loaded = point.load()
-    except (Exception, SystemExit) as error:  # a package's module may raise anything
+        return work()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a user's module may raise anything
         registry.problems.append(Problem(source, _reason(error)))
-        return
-    _add_all(registry, [loaded] if isinstance(loaded, Tool) else vars(loaded).values(), source)
+        return None
 
 
-def _add_all(registry: Registry, values: Iterable[object], module: str) -> None:
-    found = [value for value in values if isinstance(value, Tool)]
+def _tools_of(loaded: object) -> list[Tool]:
+    """A tool, or those that a module has at its top; of a package also those of its modules that it imported."""
+    if isinstance(loaded, Tool):
+        return [loaded]
+    found: list[Tool] = []
+    waiting, seen = [loaded], {id(loaded)}
+    while waiting:
+        module = waiting.pop(0)
+        for value in list(vars(module).values()):
+            if isinstance(value, Tool):
+                found.append(value)
+            elif isinstance(value, ModuleType) and _is_below(value, module) and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(value)
+    return found
+
+
+def _is_below(module: ModuleType, package: object) -> bool:
+    return module.__name__.startswith(f"{getattr(package, '__name__', '')}.")
+
+
+def _add_all(registry: Registry, found: Sequence[Tool], source: str) -> None:
     for tool in found:
-        registry.add(tool, module)
+        registry.add(tool, source)
     if not found:
-        registry.problems.append(Problem(module, "it has no tools; decorate a function with @tool from tools.base"))
+        registry.problems.append(Problem(source, "it has no tools; decorate a function with @tool from tools.base"))
 
 
 def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text if type(error).__name__ == "BadTool" else f"{type(error).__name__}: {text}".removesuffix(": ")
+    """What was raised, where in the module that was, and the remedy where the name of a package is ours."""
+    text = " ".join(message_of(error).split())
+    if isinstance(error, BadModule):
+        return text
+    said = text if isinstance(error, BadTool) else described(error)
+    ours = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    remedy = f"; `{ours}` is stepmill's own package here: rename yours" if ours in OURS else ""
+    return f"{' '.join(said.split())}{_place(error)}{remedy}"
+
+
+def _place(error: BaseException) -> str:
+    """The last line that ran and is neither of the import machinery nor of ours."""
+    if isinstance(error, SyntaxError):
+        return ""  # says it itself
+    lines = [
+        (frame.filename, frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<frozen", _HERE)) and "importlib" not in frame.filename
+    ]
+    return f" ({Path(lines[-1][0]).name}, line {lines[-1][1]})" if lines else ""

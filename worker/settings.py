@@ -89,7 +89,8 @@ class Settings(BaseSettings):
     @field_validator("tool_modules", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        return tuple(_absolute(part) for part in parts if part) if isinstance(parts, list | tuple) else value
 
     @property
     def database(self) -> str:
@@ -105,6 +106,12 @@ class Settings(BaseSettings):
     def takeover_s(self) -> float:
         """The stated time within which the work of a dead process goes on elsewhere, on a database that answers."""
         return self.beat_s + (self.dead_after_ticks + 2) * self.tick_s
+
+
+def _absolute(module: str) -> str:
+    """A path from where the command is run means the same in processes that are started elsewhere."""
+    path = "/" in module or module.startswith((".", "~")) or module.endswith(".py")
+    return str(Path(module).expanduser().absolute()) if path else module
 
 
 @lru_cache(maxsize=1)

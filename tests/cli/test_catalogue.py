@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, clean_environment
+from worker.local.plan import STEPMILL
 
 
 def test_tools_lists_each_with_its_queue(stepmill: Run) -> None:
@@ -37,6 +40,51 @@ def test_a_call_with_wrong_arguments_says_what_is_allowed(stepmill: Run) -> None
     ran = stepmill("tools", "call", "calculator", "--args", '{"formula": "1"}')
     assert ran.code == 1
     assert "expression" in ran.err
+
+
+LIMITED = '''
+import subprocess, threading, time
+from tools.base import tool
+
+@tool(timeout_s=0.5)
+def stuck(how: str) -> str:
+    """Does not end."""
+    print("printed")
+    if how == "process":
+        subprocess.run(["sleep", "60"])
+    if how == "thread":
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        return "left"
+    while True:
+        try:
+            time.sleep(60)
+        except Exception:
+            if how != "stubborn":
+                raise
+'''
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "out", "err"),
+    [
+        ("sleep", 1, "", "stuck did not finish within 0.5 s."),
+        ("process", 1, "", "stuck did not finish within 0.5 s."),
+        ("stubborn", 1, "", "It did not let itself be interrupted and was killed."),
+        ("thread", 0, "left\n", "printed"),
+    ],
+)
+def test_a_call_by_hand_ends_at_the_tools_limit_and_prints_only_what_a_model_reads(
+    tmp_path: Path, how: str, code: int, out: str, err: str
+) -> None:
+    (tmp_path / "limited.py").write_text(LIMITED)
+    env = clean_environment() | {"STEPMILL_TOOL_MODULES": "./limited.py"}
+    started = time.monotonic()
+    argv = [*STEPMILL, "tools", "call", "stuck", "--args", how]
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (code, out)
+    assert err in done.stderr
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - started < 30
 
 
 def test_an_unknown_tool_is_named(stepmill: Run) -> None:

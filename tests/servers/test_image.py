@@ -63,7 +63,7 @@ def test_the_versions_of_image_and_package_agree() -> None:
 
 
 def test_the_package_carries_the_files_that_are_no_python(tmp_path: Path) -> None:
-    for name in ("pyproject.toml", "README.md", "LICENSE", "worker", "api", "tools"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "stepmill", "worker", "api", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
     program = "from setuptools import build_meta; build_meta.build_wheel('.')"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)

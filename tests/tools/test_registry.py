@@ -55,8 +55,8 @@ def test_a_broken_module_is_reported_and_does_not_stop_the_others() -> None:
     assert reasons.keys() == MODULES.keys() - {"own_good", "own_again"} | {"own_missing"}
     assert "clashes with tools.calculator:calculator" in reasons["own_clash"]
     assert reasons["own_untyped"].startswith("tool shout: parameter `text` has no type")
-    assert reasons["own_broken"] == "ZeroDivisionError: division by zero"
-    assert reasons["own_exits"] == "SystemExit: 3"
+    assert reasons["own_broken"] == "ZeroDivisionError: division by zero (own_broken.py, line 1)"
+    assert reasons["own_exits"] == "SystemExit: exit code 3 (own_exits.py, line 1)"
     assert reasons["own_syntax"].startswith("SyntaxError")
     assert "has no tools" in reasons["own_empty"]
     assert "No module named" in reasons["own_missing"]
@@ -73,7 +73,7 @@ def test_entry_points_name_a_module_or_one_tool(monkeypatch: pytest.MonkeyPatch)
     loaded = load_tools()
     assert "shout" in loaded.tools
     assert [(problem.module, problem.reason) for problem in loaded.problems] == [
-        ("c = own_broken", "ZeroDivisionError: division by zero")
+        ("c = own_broken", "ZeroDivisionError: division by zero (own_broken.py, line 1)")
     ]
 
 

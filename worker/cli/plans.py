@@ -30,6 +30,7 @@ def stack_plan(settings: Settings, *, api_port: int = 0, flower_port: int = 0) -
             WorkerPlan("quarantine", QUEUE_QUARANTINE, "prefork", 1),
         ),
         drain_grace_s=settings.drain_grace_s,
+        extra_env={"STEPMILL_TOOL_MODULES": ",".join(settings.tool_modules)},
     )
 
 
@@ -45,7 +46,7 @@ def small_plan(settings: Settings) -> StackPlan:
             WorkerPlan("tools", ",".join([*groups, QUEUE_QUARANTINE]), "prefork", 2),
         ),
         drain_grace_s=grace_s,
-        extra_env={"STEPMILL_DRAIN_GRACE_S": str(grace_s)},
+        extra_env={**full.extra_env, "STEPMILL_DRAIN_GRACE_S": str(grace_s)},
     )
 
 

@@ -15,6 +15,8 @@ from worker.local.service import Service
 
 WORKER_READY = re.compile(r"\bready\b")
 SERVERS, WORKERS = 0, 1
+STEPMILL = (sys.executable, "-P", str(Path(worker.__path__[0]).resolve().parent / "stepmill" / "__main__.py"))
+"""How our own processes are started: nothing in the user's directories can stand in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class StackPlan:
     drain_grace_s: float = 8.0
     practice_args: tuple[str, ...] = ()
     extra_env: Mapping[str, str] = field(default_factory=dict)
-    stepmill: tuple[str, ...] = (sys.executable, "-m", "worker.cli.main")
+    stepmill: tuple[str, ...] = STEPMILL
     celery_app: str = "worker.celery_app:app"
 
     def fixed_ports(self) -> dict[str, int]:
@@ -125,7 +127,7 @@ def api_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
 def flower_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
     config = str(Path(worker.flowerconfig.__file__).absolute())
     options = (f"--conf={config}", f"--address={HOST}", f"--port={plan.flower_port}")
-    argv = (sys.executable, "-m", "celery", "-A", plan.celery_app, "flower", *options)
+    argv = (*STEPMILL, "celery", "-A", plan.celery_app, "flower", *options)
     health = answers_http(plan.flower_port, "/healthcheck")
     # It keeps nothing that could be lost, and sometimes swallows the signal.
     return Service("flower", argv, env=env, health=health, stop_grace_s=2, stage=WORKERS)

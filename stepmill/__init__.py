@@ -1,0 +1,1 @@
+"""The name under which stepmill is started; see `stepmill.__main__`."""
