@@ -45,10 +45,10 @@ def _part(stream: BinaryIO, path: str, start_line: int, context: ToolContext) ->
             continue
         if len(line) > room and shown:
             return f"{''.join(shown)}[… the file goes on; read on with start_line={number}]"
-        shown.append(line if len(line) <= room else f"{line[:room]}[… line {number} is cut]\n")
+        if len(line) > room:  # it may have no end: what comes behind it is only looked for when it is asked for
+            return f"{line[:room]}[… line {number} is cut; for what follows it read on with start_line={number + 1}]"
+        shown.append(line)
         room -= len(line)
-        if room <= 0:
-            return f"{''.join(shown)}[… the file may go on; read on with start_line={number + 1}]"
     if not shown:
         raise ToolError(f'"{path}" has {number:,} lines; there is no line {start_line:,}.')
     return "".join(shown)

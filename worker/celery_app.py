@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import Celery
 
+from worker.logs import watch_setup
 from worker.settings import Settings, settings
 
 
@@ -61,6 +62,7 @@ def make_app(config: Settings) -> Celery:
     return app
 
 
+watch_setup()
 app = make_app(settings())
 
 from worker.tasks import register  # noqa: E402  (needs the settings above, and must not need the app)

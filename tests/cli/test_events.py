@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.cli.events import Event, read_events
+from worker.cli.events import Event, lines, read_events
 
 
 def test_an_event_has_its_kind_number_and_data() -> None:
@@ -22,3 +22,11 @@ def test_comments_and_unfinished_events_are_passed_over() -> None:
 def test_the_fields_of_one_event_do_not_leak_into_the_next() -> None:
     lines = ["event: step", "id: 1", "data: {}", "", "data: {}", ""]
     assert list(read_events(lines)) == [Event("step", {}, "1"), Event("message", {})]
+
+
+def test_only_a_line_feed_ends_a_line_wherever_the_chunks_are_cut() -> None:
+    text = 'data: {"a": "\u2028 \x85 é"}\r\n\n'
+    data = text.encode()
+    for cut in range(len(data)):
+        events = list(read_events(lines([data[:cut], data[cut:]])))
+        assert [event.data for event in events] == [{"a": "\u2028 \x85 é"}]

@@ -14,6 +14,7 @@ from tests.simulator.conversations import FORMS, TOOL_LINES, converse
 from tools.base import ToolError
 from tools.registry import load_tools
 from worker.agents import load_agents
+from worker.cli.scores import holds
 from worker.demo_questions import FILES, demo_questions
 from worker.dialects.schema_text import list_tools
 from worker.settings import Settings
@@ -61,7 +62,7 @@ def answered(question: str, form: str, tools: str = TOOL_LINES) -> str:
 def test_the_demo_is_answered_by_the_real_tools(form: str, seed: int) -> None:
     for record in demo_questions(seed):
         answer = answered(record["question"], form)
-        assert answer == record.get("expected", answer), record
+        assert holds(answer, record.get("expected", answer)), record
         assert not any(words in answer for words in NOT_KNOWN), (record, answer)
 
 
@@ -71,7 +72,7 @@ def test_each_agent_that_ships_answers_its_own_questions_with_its_own_tools(reco
     tools = list_tools(load_tools().known(body["tools"]))
     asked = datetime.now(UTC)
     answer = answered(record["question"], body["dialect"], tools)
-    assert answer == record.get("expected", answer)
+    assert holds(answer, record.get("expected", answer))
     assert not any(words in answer for words in NOT_KNOWN)
     if "100 hours" in record["question"]:
         day, clock = re.findall(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)", answer)[-1]

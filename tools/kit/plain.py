@@ -74,8 +74,8 @@ class _Plain:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
             return self._mapping(fields, depth, above)
-        if hasattr(value, "_asdict") and isinstance(value, tuple):
-            return self._mapping(value._asdict(), depth, above)
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return self._mapping(dict(value._asdict()), depth, above)
         if isinstance(value, Mapping):
             return self._mapping(value, depth, above)
         if isinstance(value, set | frozenset):

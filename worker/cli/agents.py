@@ -14,6 +14,7 @@ from worker.core.records import Example, JsonObject, Message, Observed, Turn
 from worker.dialects import dialect
 from worker.dialects.prompt import messages, system_prompt
 from worker.settings import settings
+from worker.terminal import echo
 
 
 @click.group("agents", invoke_without_command=True)
@@ -52,8 +53,8 @@ def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) ->
         print_json(sent)
         return
     for message in sent:
-        click.secho(f"[{message['role']}]", bold=True)
-        click.echo(message.get("content") or json.dumps(message.get("tool_calls"), ensure_ascii=False))
+        echo(f"[{message['role']}]", bold=True)
+        echo(message.get("content") or json.dumps(message.get("tool_calls"), ensure_ascii=False))
 
 
 def prompt_of(body: JsonObject, question: str) -> list[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -11,12 +12,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import psutil
 
 from tools.base import Tool, ToolContext, ToolError, ToolFailure
 from worker.cli.errors import EXIT_FAILED
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 SOFT_MARGIN_S, HARD_MARGIN_S = 1.0, 5.0
 """A worker interrupts a tool this long after its limit, and kills it this much later."""
@@ -27,13 +28,24 @@ def call_by_hand(tool: Tool, args: JsonObject | str) -> int:
     before = set(threading.enumerate())
     context = ToolContext(deadline=time.monotonic() + tool.timeout_s)
     try:
-        with contextlib.redirect_stdout(sys.stderr), _limited(tool):
+        with contextlib.redirect_stdout(_Aside()), contextlib.redirect_stderr(_Aside()), _limited(tool):
             observation = tool.call(args, context).observation
     except ToolFailure as failure:
-        click.secho(failure.message, fg="red", err=True)
+        echo(failure.message, fg="red", err=True)
         return _leave(EXIT_FAILED, before)
-    click.echo(observation)
+    echo(observation)
     return _leave(0, before)
+
+
+class _Aside(io.TextIOBase):
+    """What a tool prints goes to standard error, and is as foreign as what it returns."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+
+    def write(self, text: str) -> int:
+        echo(text, nl=False, file=self._stream)
+        return len(text)
 
 
 @contextlib.contextmanager

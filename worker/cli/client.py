@@ -12,7 +12,7 @@ import httpx2
 
 from tools.environment import variable
 from worker.cli.errors import EXIT_UNREACHABLE, EXIT_WRONG_USE
-from worker.cli.events import Event, read_events
+from worker.cli.events import Event, lines, read_events
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.llm.address import without_password
@@ -107,7 +107,7 @@ class Client:
             if response.status_code >= 400:
                 response.read()
             _check(response)
-            yield from read_events(response.iter_lines())
+            yield from read_events(lines(response.iter_bytes()))
 
     def _json(self, method: str, path: str, **options: Any) -> JsonObject:
         with self._errors():

@@ -6,14 +6,13 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-import click
-
 from worker.cli.client import Client
 from worker.cli.errors import EXIT_UNREACHABLE
 from worker.core.errors import UserError
 from worker.llm.address import without_password
 from worker.local.state import StackInfo, running_stack
 from worker.settings import Settings, settings
+from worker.terminal import echo
 
 
 def api_url(config: Settings) -> str | None:
@@ -92,7 +91,7 @@ def _client_or_occasion(work: bool) -> Iterator[Client]:
     from worker.cli.occasion import occasional_stack, only_reading, without_flower
     from worker.cli.plans import small_plan
 
-    click.secho("No stack runs here: starting one for this command …", dim=True, err=True)
+    echo("No stack runs here: starting one for this command …", dim=True, err=True)
     chosen = without_flower if work else only_reading
     with occasional_stack(small_plan(config), chosen) as info, Client(info.addresses["API"], key) as client:
         yield client

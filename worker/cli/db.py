@@ -9,6 +9,7 @@ from worker.cli.output import json_option, print_json
 from worker.llm.address import without_password
 from worker.settings import settings
 from worker.store.migrate import upgrade
+from worker.terminal import echo
 
 
 @click.group("db")
@@ -25,7 +26,7 @@ def upgrade_command(as_json: bool) -> None:
     if as_json:
         print_json({"database": without_password(url), "ready": True})
     else:
-        click.echo(f"The database {without_password(url)} is at this version's schema.")
+        echo(f"The database {without_password(url)} is at this version's schema.")
 
 
 @db_group.command("check")
@@ -37,4 +38,4 @@ def check_command(as_json: bool) -> None:
     if as_json:
         print_json({"database": without_password(url), "ready": True})
     else:
-        click.echo(f"The database {without_password(url)} is ready.")
+        echo(f"The database {without_password(url)} is ready.")

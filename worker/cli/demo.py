@@ -26,6 +26,7 @@ from worker.demo_questions import FILES, demo_questions
 from worker.local.errors import ServiceFailed
 from worker.local.plan import StackPlan
 from worker.settings import Settings, settings
+from worker.terminal import echo
 
 
 @click.command("demo")
@@ -78,9 +79,9 @@ def _plan(config: Settings, directory: Path) -> StackPlan:
 
 
 def _introduce(plan: StackPlan) -> None:
-    click.echo("Starting Redis, database, workers and API on this machine …")
+    echo("Starting Redis, database, workers and API on this machine …")
     if plan.practice:
-        click.secho(PRACTICE_NOTE, fg="yellow")
+        echo(PRACTICE_NOTE, fg="yellow")
 
 
 def _answered(client: Client, questions: list[JsonObject], quiet: bool, max_wait_s: float) -> list[JsonObject]:
@@ -111,19 +112,19 @@ def _endpoints(client: Client) -> list[JsonObject]:
 
 
 def _show(records: list[JsonObject], took_s: float) -> None:
-    click.echo()
+    echo()
     columns = ("question", "answer", "steps", "tokens", "seconds", "checked")
     print_table(columns, [_row(record) for record in records], drawn=True)
     answered = sum(record["status"] == "succeeded" for record in records)
     checked = [record for record in records if record["expected"] is not None]
     right = sum(record["right"] for record in checked)
     steps = sum(record["steps"] for record in records)
-    click.echo(
+    echo(
         f"{answered} of {len(records)} questions answered; {right} of {len(checked)} answers that can be checked are "
         f"right; {steps} steps; {took_s:.1f} s with starting and stopping."
     )
     if any(record["simulated"] for record in records):
-        click.secho(PRACTICE_NOTE, fg="yellow")
+        echo(PRACTICE_NOTE, fg="yellow")
 
 
 def _row(record: JsonObject) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ from worker.cli.doctoring.finding import Check, Finding, Level, Patient
 from worker.cli.errors import EXIT_FAILED, EXIT_UNREACHABLE, one_line
 from worker.cli.output import json_option, print_json
 from worker.settings import settings
+from worker.terminal import echo
 
 CHECKS: tuple[Check, ...] = (
     machine.data_dir,
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     fleet.addresses,
     model.models,
 )
+
 MARKS = {
     Level.OK: ("ok", "green"),
     Level.WARNING: ("note", "yellow"),
@@ -51,7 +53,7 @@ def doctor_command(as_json: bool) -> None:
         for finding in findings:
             _tell(finding)
         wrong = sum(finding.level in (Level.FAULT, Level.UNREACHABLE) for finding in findings)
-        click.echo(f"\n{wrong} wrong." if wrong else "\nNothing is wrong.")
+        echo(f"\n{wrong} wrong." if wrong else "\nNothing is wrong.")
     sys.exit(exit_code(findings))
 
 
@@ -75,6 +77,6 @@ def exit_code(findings: list[Finding]) -> int:
 
 def _tell(finding: Finding) -> None:
     mark, colour = MARKS[finding.level]
-    click.echo(f"{click.style(mark.ljust(5), fg=colour)}  {finding.about}: {finding.message}")
+    echo(f"  {finding.about}: {finding.message}", label=mark.ljust(5), fg=colour)
     if finding.remedy:
-        click.echo(f"       → {finding.remedy}")
+        echo(f"       → {finding.remedy}")

@@ -9,6 +9,7 @@ import click
 
 from tools.environment import variable
 from worker.core.errors import UserError
+from worker.terminal import echo
 
 EXIT_FAILED, EXIT_WRONG_USE, EXIT_UNREACHABLE = 1, 2, 3
 TRACEBACK_VARIABLE = "STEPMILL_TRACEBACK"
@@ -24,9 +25,9 @@ class Refusal(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.secho(f"Error: {self.message}", file=file, err=True, fg="red")
+        echo(f"Error: {self.message}", file=file, err=True, fg="red")
         if self.hint:
-            click.echo(f"Hint: {self.hint}", file=file, err=True)
+            echo(f"Hint: {self.hint}", file=file, err=True)
 
 
 def refusal(error: Exception) -> Refusal:

@@ -18,6 +18,14 @@ class Event:
     number: str | None = None
 
 
+def lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """The lines of a stream. Only a line feed ends one: texts within may hold what Unicode calls a line's end."""
+    left = b""
+    for chunk in chunks:
+        *whole, left = (left + chunk).split(b"\n")
+        yield from (line.removesuffix(b"\r").decode("utf-8", "replace") for line in whole)
+
+
 def read_events(lines: Iterable[str]) -> Iterator[Event]:
     """The events of a stream. Comments are passed over; an event that was cut off is dropped, as it will come again."""
     fields: dict[str, list[str]] = {}

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 
-import click
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -18,6 +17,7 @@ from worker.cli.errors import EXIT_UNREACHABLE
 from worker.cli.output import console, duration, money, tokens
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.terminal import echo, safe
 
 POLL_S = 0.5
 AWAY_S = 60.0
@@ -79,7 +79,7 @@ class _Lines:
         line = " | ".join([summary(batch), *reasons(batch)])
         due = time.monotonic() - self._at >= QUIET_S
         if line != self._last and (news != self._news or due):
-            click.echo(line, err=self._err)
+            echo(line, err=self._err)
             self._last, self._news, self._at = line, news, time.monotonic()
 
 
@@ -143,7 +143,8 @@ def view(batch: JsonObject) -> Group:
     counts = batch["counts"]
     head = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=max(1, batch["total"]), completed=ended(batch), width=40)
-    head.add_row(bar, f"{ended(batch):,}/{batch['total']:,}", state_of(batch), batch["batch_id"])
+    state = Text(safe(state_of(batch)))
+    head.add_row(bar, f"{ended(batch):,}/{batch['total']:,}", state, batch["batch_id"])
     states = "  ".join(f"{counts[name]:,} {name}" for name in counts)
     lines = [Text(states), Text("  ".join(_numbers(batch)))]
-    return Group(head, *lines, *(Text(reason, style="yellow") for reason in reasons(batch)))
+    return Group(head, *lines, *(Text(safe(reason), style="yellow") for reason in reasons(batch)))

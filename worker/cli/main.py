@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from worker.cli.errors import Refusal, refusal
+from worker.terminal import echo, safe
 
 EXIT_INTERRUPTED = 130
 
@@ -54,10 +55,13 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit):
+        except click.ClickException as error:
+            vars(error)["message"] = safe(error.message)  # click declares it final
+            raise
+        except click.exceptions.Exit:
             raise
         except (KeyboardInterrupt, click.Abort):
-            click.echo("Interrupted.", err=True)
+            echo("Interrupted.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             # The reader of a pipe has seen enough; what is still buffered has nowhere to go.

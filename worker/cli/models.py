@@ -8,6 +8,7 @@ from worker.cli.connection import connected, reading
 from worker.cli.output import duration, json_option, print_json, print_table
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 
 @click.group("models", invoke_without_command=True)
@@ -35,7 +36,7 @@ def _list(as_json: bool) -> None:
     print_table(COLUMNS, [_row(one) for one in items])
     learned = [_learned(one, what) for one in items for what in one["learned"]]
     if learned:
-        click.echo()
+        echo()
         print_table(("model", "learned", "since it said", "forgotten in"), learned)
 
 
@@ -80,7 +81,7 @@ def forget_command(model: str | None, as_json: bool) -> None:
         return
     for one in changed:
         if one["changed"] or model:
-            click.echo(f"{one['model']} at {one['base_url']}: {one['changed']} forgotten.")
+            echo(f"{one['model']} at {one['base_url']}: {one['changed']} forgotten.")
 
 
 def _changed(model: str | None, verb: str, body: JsonObject) -> list[JsonObject]:
@@ -100,4 +101,4 @@ def _act(model: str, verb: str, as_json: bool, body: JsonObject) -> None:
         return
     for one in changed:
         said = f"is {one['state']}" if one["changed"] else f"was {one['state']} already"
-        click.echo(f"{one['model']} at {one['base_url']} {said}.")
+        echo(f"{one['model']} at {one['base_url']} {said}.")

@@ -7,11 +7,10 @@ import re
 import time
 from collections.abc import Callable
 
-import click
-
 from worker.cli.events import Event
 from worker.cli.output import duration, money, tokens
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 LABEL_WIDTH = len("Observation: ")
 PATIENCE_S = 2.0
@@ -45,7 +44,7 @@ class Narrator:
             say("Waiting", waiting, "yellow")
 
     def _step(self, data: JsonObject) -> None:
-        click.secho(f"Step {data['step']}", dim=True)
+        echo(f"Step {data['step']}", dim=True)
         if data.get("thought"):
             say("Thought", data["thought"], "cyan")
         for call in data.get("calls") or ():
@@ -73,7 +72,7 @@ def tell_result(record: JsonObject) -> None:
         say("Ended", ended_because(record), "red")
         if record.get("partial_answer"):
             say("Last words", record["partial_answer"], "yellow")
-    click.secho(took(record), dim=True)
+    echo(took(record), dim=True)
 
 
 def ended_because(record: JsonObject) -> str:
@@ -100,7 +99,7 @@ def say(label: str, text: str, colour: str) -> None:
     """A labelled paragraph; further lines are indented below the first."""
     head = f"{label}:".ljust(LABEL_WIDTH)
     body = str(text).replace("\n", "\n" + " " * LABEL_WIDTH)
-    click.echo(click.style(head, fg=colour, bold=True) + body)
+    echo(body, label=head, fg=colour, bold=True)
 
 
 def written(args: object) -> str:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from worker.local.plan import StackPlan
 from worker.local.service import Service
 from worker.local.stack import compose
 from worker.local.state import StackInfo, supervising, write_info
 from worker.local.supervisor import Supervisor
+from worker.terminal import echo
 
 Chosen = Callable[[Service], bool]
 
@@ -74,4 +73,4 @@ def last_lines(log_dir: Path, services: Sequence[str], count: int = 3) -> None:
         path = log_dir / f"{service}.log"
         if path.exists():
             for line in path.read_text(errors="replace").splitlines()[-count:]:
-                click.echo(f"{service}: {line}", err=True)
+                echo(f"{service}: {line}", err=True)

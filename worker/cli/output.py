@@ -14,12 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from worker.settings import settings
+from worker.terminal import echo, safe, safe_json
 
 PRACTICE_NOTE = "practice mode: the practice model answers, not a real one; STEPMILL_MODEL names a model of yours"
 LATE_MODEL_NOTE = (
     "practice mode: the practice model answers, since this began before STEPMILL_MODEL was set; "
     "after `stepmill down` a new stack takes it"
 )
+
 WIDE, DRAWN_WIDTH = 10_000, 150
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -27,7 +29,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    echo(safe_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def watched() -> bool:
@@ -44,9 +46,9 @@ def console(*, err: bool = False, piped_width: int = WIDE) -> Console:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, drawn: bool = False) -> None:
     """A table on a terminal, or where it is to be `drawn`; else tab-separated lines with a header."""
     if not (drawn or watched()):
-        click.echo("\t".join(columns))
+        echo("\t".join(columns))
         for row in rows:
-            click.echo("\t".join(_flat(cell) for cell in row))
+            echo("\t".join(_flat(cell) for cell in row))
         return
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for row in rows:
@@ -57,7 +59,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, dra
 def note_practice(simulated: bool) -> None:
     """Says on standard error that answers are not a real model's."""
     if simulated:
-        click.secho(PRACTICE_NOTE if settings().practice else LATE_MODEL_NOTE, fg="yellow", err=True)
+        echo(PRACTICE_NOTE if settings().practice else LATE_MODEL_NOTE, fg="yellow", err=True)
 
 
 def tokens(usage: dict[str, int] | None) -> int:
@@ -81,7 +83,7 @@ def duration(seconds: float | None) -> str:
 
 
 def _text(cell: object) -> str:
-    return "" if cell is None else str(cell)
+    return "" if cell is None else safe(cell)
 
 
 def _flat(cell: object) -> str:

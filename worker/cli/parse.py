@@ -14,6 +14,7 @@ import click
 from tools.registry import load_tools
 from worker.core.records import Actions, Answer, JsonObject, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects import DIALECTS, UnknownDialect, dialect
+from worker.terminal import echo, safe_json
 
 _STANDARD_TEXT = {
     "web_search": "query",
@@ -61,7 +62,7 @@ def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> Non
     if dialect_name is None:
         raise click.UsageError(f"Say which dialect: --dialect {'|'.join(DIALECTS)}")
     outcome = explain(_known_dialect(dialect_name), stdin.read(), names, views)
-    click.echo(json.dumps(outcome, ensure_ascii=False, indent=2))
+    echo(safe_json(json.dumps(outcome, ensure_ascii=False, indent=2)))
 
 
 def _standard_input() -> TextIO:
@@ -181,5 +182,5 @@ def _call(call: ToolRequest) -> JsonObject:
 
 
 def _print(outcome: JsonObject) -> None:
-    click.echo(json.dumps(outcome, ensure_ascii=False))
+    echo(safe_json(json.dumps(outcome, ensure_ascii=False)))
     sys.stdout.flush()

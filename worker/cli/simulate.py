@@ -10,6 +10,7 @@ import click
 from worker.simulator import Config, run_forever
 from worker.simulator.config import DEFAULT_MODELS
 from worker.simulator.quirks import QUIRKS
+from worker.terminal import echo
 
 EXIT_UNREACHABLE = 3
 EXIT_INTERRUPTED = 130
@@ -59,10 +60,10 @@ def simulate_command(host: str, port: int, script: str, models: tuple[str, ...],
         return
     config = _config(script=[entry.strip() for entry in script.split(",") if entry.strip()], models=models, **options)
     try:
-        run_forever(config, host, port, lambda url: click.echo(f"Practice model at {url} (Ctrl-C ends it)"))
+        run_forever(config, host, port, lambda url: echo(f"Practice model at {url} (Ctrl-C ends it)"))
     except OSError as error:
         reason = "is in use" if error.errno in (48, 98) else f"cannot be listened on: {error.strerror or error}"
-        click.echo(f"Port {port} on {host} {reason}; choose another with --port.", err=True)
+        echo(f"Port {port} on {host} {reason}; choose another with --port.", err=True)
         sys.exit(EXIT_UNREACHABLE)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
@@ -74,7 +75,7 @@ def _list_quirks() -> None:
     for quirk in QUIRKS.values():
         ends = quirk.end if not quirk.native_end else f"{quirk.end}; native: {quirk.native_end}"
         count = f", {quirk.samples} samples" if quirk.samples > 1 else ""
-        click.echo(f"{quirk.name:{width}}  {quirk.about}{count} → {ends}")
+        echo(f"{quirk.name:{width}}  {quirk.about}{count} → {ends}")
 
 
 def _config(

@@ -21,6 +21,7 @@ from worker.local.stack import (
 )
 from worker.local.state import STATE_FILE, StackInfo, down, supervising
 from worker.settings import Settings, settings
+from worker.terminal import echo
 
 PORT = click.IntRange(0, 65535)
 
@@ -62,11 +63,11 @@ def _run(plan: StackPlan, config: Settings, *, flower: bool, console: Console | 
 def _tell(info: StackInfo, config: Settings, how_to_stop: str) -> None:
     """Where everything is, once it is ready."""
     rows = [*info.addresses.items(), ("database", without_password(config.database)), ("logs", info.log_dir)]
-    click.echo("\nThe stack is ready.")
+    echo("\nThe stack is ready.")
     print_table(("part", "address"), rows, drawn=True)
     if info.practice:
-        click.secho(PRACTICE_NOTE, fg="yellow")
-    click.echo(f'Try: stepmill ask "What is (15 + 7) * 3?"   {how_to_stop}')
+        echo(PRACTICE_NOTE, fg="yellow")
+    echo(f'Try: stepmill ask "What is (15 + 7) * 3?"   {how_to_stop}')
 
 
 @click.command("down")
@@ -78,7 +79,7 @@ def down_command(as_json: bool) -> None:
     if as_json:
         print_json({"stopped": stopped})
     else:
-        click.echo("Stopped." if stopped else f"No stack runs in {config.data_dir}.")
+        echo("Stopped." if stopped else f"No stack runs in {config.data_dir}.")
 
 
 @click.command("serve")

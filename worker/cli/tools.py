@@ -14,6 +14,7 @@ from worker.cli.output import json_option, print_json, print_table
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.settings import settings
+from worker.terminal import echo
 
 
 @click.group("tools", invoke_without_command=True)
@@ -31,7 +32,7 @@ def tools_group(ctx: click.Context, as_json: bool) -> None:
     columns = ("tool", "queue", "limit", "repeatable", "what it does")
     print_table(columns, [_row(tool) for tool in registry.tools.values()])
     for problem in registry.problems:
-        click.secho(f"Refused: {problem.module}: {problem.reason}", fg="red", err=True)
+        echo(f"Refused: {problem.module}: {problem.reason}", fg="red", err=True)
 
 
 def described(tool: Tool) -> JsonObject:

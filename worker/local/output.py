@@ -9,6 +9,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
 
+from worker.terminal import safe
+
 COLOURS = (36, 33, 35, 32, 34, 96, 93, 95, 92, 94)
 MAX_LOG_BYTES = 10_000_000
 KEPT_LOGS = 3
@@ -37,7 +39,7 @@ class Console:
             if self._stream is None:
                 return
             try:
-                self._stream.write(f"{label} {text}\n")
+                self._stream.write(f"{label} {safe(text)}\n")
                 self._stream.flush()
             except (OSError, ValueError):
                 # The reader of a pipe went away, or the terminal was closed: the files still have it all.

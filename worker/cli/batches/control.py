@@ -10,6 +10,7 @@ from worker.cli.connection import connected
 from worker.cli.live import summary
 from worker.cli.output import json_option, print_json
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 
 @click.command("cancel")
@@ -61,11 +62,11 @@ def retry_command(batch_id: str, codes: tuple[str, ...], as_json: bool) -> None:
     _tell(batch, as_json, f"{batch['retried']:,} runs are queued again. ")
     cancelled = batch["counts"]["cancelled"]
     if not batch["retried"] and cancelled and not codes and not as_json:
-        click.echo(f"`--code cancelled` takes the {cancelled:,} that were cancelled.", err=True)
+        echo(f"`--code cancelled` takes the {cancelled:,} that were cancelled.", err=True)
 
 
 def _tell(batch: JsonObject, as_json: bool, before: str) -> None:
     if as_json:
         print_json(batch)
     else:
-        click.echo(before + summary(batch))
+        echo(before + summary(batch))

@@ -20,6 +20,7 @@ from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.questions import Question, Reader, Rules, Template
 from worker.settings import settings
+from worker.terminal import echo
 
 READERS = {"tsv": "csv"}
 
@@ -98,8 +99,8 @@ def _tell(estimate: Estimate, batch: JsonObject, as_json: bool) -> None:
         names = Estimate.__slots__
         print_json({**{name: getattr(estimate, name) for name in names}, "canary_batch_id": batch["batch_id"]})
         return
-    click.echo(f"{estimate.questions:,} questions, by {estimate.canary:,} that were run ({batch['batch_id']}):")
-    click.echo(f"  about {estimate.tokens:,} tokens, {money(estimate.cost_usd)}")
-    click.echo(f"  at most {duration(estimate.seconds_at_most)}; more at once go faster")
+    echo(f"{estimate.questions:,} questions, by {estimate.canary:,} that were run ({batch['batch_id']}):")
+    echo(f"  about {estimate.tokens:,} tokens, {money(estimate.cost_usd)}")
+    echo(f"  at most {duration(estimate.seconds_at_most)}; more at once go faster")
     if estimate.failed_share:
-        click.echo(f"  {estimate.failed_share:.0%} failed: see `stepmill batch status {batch['batch_id']}`")
+        echo(f"  {estimate.failed_share:.0%} failed: see `stepmill batch status {batch['batch_id']}`")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from worker.cli.live import ended, reasons, state_of, summary
 from worker.cli.output import json_option, money, note_practice, print_json, print_table, tokens
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.terminal import echo, safe_json
 
 
 @click.command("status")
@@ -38,12 +40,12 @@ def status_command(batch_id: str, watching: bool, allow_failures: bool, as_json:
 
 def _tell(batch: JsonObject) -> None:
     note_practice(bool(batch.get("simulated")))
-    click.echo(summary(batch))
+    echo(summary(batch))
     for reason in reasons(batch):
-        click.echo(f"  {reason}")
+        echo(f"  {reason}")
     scores = batch.get("scores")
     if scores and scores["scored"]:
-        click.echo(f"  {scores['scored']:,} scored: exact match {scores['exact_match']:.1%}, F1 {scores['f1']:.3f}")
+        echo(f"  {scores['scored']:,} scored: exact match {scores['exact_match']:.1%}, F1 {scores['f1']:.3f}")
 
 
 @click.command("list")
@@ -96,10 +98,13 @@ def results_command(
     options = {"format": form, "only": only, "with_steps": with_steps, "excel_safe": excel_safe}
     with reading() as client, client.download(path, **options) as chunks:
         if output is None:
-            _copy(chunks, sys.stdout.buffer)
+            if sys.stdout.isatty():
+                _show(chunks, form)
+            else:
+                _copy(chunks, sys.stdout.buffer)
         else:
             _write(chunks, output)
-            click.echo(f"Written: {output} ({form.upper()})", err=True)
+            echo(f"Written: {output} ({form.upper()})", err=True)
 
 
 def _write(chunks: Iterator[bytes], output: Path) -> None:
@@ -113,6 +118,14 @@ def _write(chunks: Iterator[bytes], output: Path) -> None:
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _show(chunks: Iterator[bytes], form: str) -> None:
+    """For eyes: a pipe gets the bytes as they are."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for chunk in chunks:
+        text = decoder.decode(chunk)
+        echo(safe_json(text) if form == "jsonl" else text, nl=False)
 
 
 def _copy(chunks: Iterator[bytes], target: BinaryIO) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import click
-
 from worker.cli.client import Client
 from worker.cli.errors import EXIT_FAILED
 from worker.cli.live import watch
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 
 def watch_to_the_end(
@@ -30,11 +29,11 @@ def watch_to_the_end(
 def come_back(batch_id: str, occasion: bool) -> None:
     """Printed when somebody stops watching."""
     if occasion:
-        click.echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
-        click.echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
+        echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
+        echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
     else:
-        click.echo(f"\nBatch {batch_id} goes on without you.", err=True)
-        click.echo(f"Come back: stepmill batch status {batch_id} --watch", err=True)
+        echo(f"\nBatch {batch_id} goes on without you.", err=True)
+        echo(f"Come back: stepmill batch status {batch_id} --watch", err=True)
 
 
 def tell_outcome(batch: JsonObject) -> None:
@@ -42,11 +41,11 @@ def tell_outcome(batch: JsonObject) -> None:
     batch_id = batch["batch_id"]
     if batch.get("paused_reason"):
         more = " --budget USD" if batch["paused_reason"] == "budget" else ""
-        click.echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}{more}")
+        echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}{more}")
         return
-    click.echo(f"Results: stepmill batch results {batch_id} --output results.jsonl")
+    echo(f"Results: stepmill batch results {batch_id} --output results.jsonl")
     if batch["counts"]["failed"]:
-        click.echo(f"Try the failed ones again: stepmill batch retry {batch_id}")
+        echo(f"Try the failed ones again: stepmill batch retry {batch_id}")
 
 
 def exit_code(batch: JsonObject, allow_failures: bool) -> int:

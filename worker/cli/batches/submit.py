@@ -14,6 +14,7 @@ from worker.cli.connection import connected, for_the_occasion, working
 from worker.cli.options import run_options
 from worker.cli.output import json_option, note_practice, print_json
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 SHOWN_REFUSALS = 20
 
@@ -79,15 +80,15 @@ def tell(answer: JsonObject) -> None:
     """What was taken, what refused, where to watch."""
     note_practice(answer["simulated"])
     if answer["existing"]:
-        click.echo(f"This was submitted before: it is batch {answer['batch_id']} (--new makes another).")
+        echo(f"This was submitted before: it is batch {answer['batch_id']} (--new makes another).")
     else:
-        click.echo(f"Batch {answer['batch_id']}: {answer['taken']:,} questions taken.")
+        echo(f"Batch {answer['batch_id']}: {answer['taken']:,} questions taken.")
     for refused in answer["refused"][:SHOWN_REFUSALS]:
-        click.secho(f"Left out, line {refused['line']}: {refused['reason']}", fg="yellow", err=True)
+        echo(f"Left out, line {refused['line']}: {refused['reason']}", fg="yellow", err=True)
     more = answer["refused_count"] - min(SHOWN_REFUSALS, len(answer["refused"]))
     if more > 0:
-        click.secho(f"… and {more:,} more lines left out.", fg="yellow", err=True)
+        echo(f"… and {more:,} more lines left out.", fg="yellow", err=True)
     for note in answer.get("notes") or ():
-        click.echo(note)
-    click.echo(f"Watch:   {answer['watch']}")
-    click.echo(f"Results: stepmill batch results {answer['batch_id']}")
+        echo(note)
+    echo(f"Watch:   {answer['watch']}")
+    echo(f"Results: stepmill batch results {answer['batch_id']}")

@@ -6,6 +6,7 @@ import click
 
 from worker.cli.connection import connected
 from worker.cli.output import json_option, print_json
+from worker.terminal import echo
 
 DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": "is queued again"}
 
@@ -48,6 +49,6 @@ def _act(run_id: str, verb: str, as_json: bool) -> None:
     if as_json:
         print_json(run)
     elif run["changed"]:
-        click.echo(f"{run_id}: {DONE[verb]}.")
+        echo(f"{run_id}: {DONE[verb]}.")
     else:
-        click.echo(f"{run_id}: nothing to {verb}, it is {run['status']}.")
+        echo(f"{run_id}: nothing to {verb}, it is {run['status']}.")

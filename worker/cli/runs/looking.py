@@ -14,6 +14,7 @@ from worker.cli.narrator import say, tell_result, written
 from worker.cli.output import json_option, note_practice, print_json, print_table
 from worker.core.records import JsonObject
 from worker.settings import settings
+from worker.terminal import echo
 
 ENDED = ("succeeded", "failed", "cancelled")
 SHOWN_CHARS = 60
@@ -83,14 +84,14 @@ def _task(task_id: str | None, flower: str | None) -> str:
 
 
 def _tell_step(step: JsonObject, flower: str | None) -> None:
-    click.secho(f"Step {step['step']}  {_task(step.get('task_id'), flower)}", dim=True)
+    echo(f"Step {step['step']}  {_task(step.get('task_id'), flower)}", dim=True)
     if step.get("thought"):
         say("Thought", step["thought"], "cyan")
     if step["kind"] == "malformed" and step.get("reply"):
         say("Reply", step["reply"], "red")
     for call in step["calls"]:
         say("Action", f"{call['tool']} {written(call['args'])}", "magenta")
-        click.secho(f"{'':13}{_task(call.get('task_id'), flower)}", dim=True)
+        echo(f"{'':13}{_task(call.get('task_id'), flower)}", dim=True)
         if call.get("observation") is not None:
             say("Observation", call["observation"], "green" if call["outcome"] in (None, "ok") else "red")
         else:

@@ -9,6 +9,7 @@ import click
 from worker.cli.connection import connected
 from worker.cli.output import json_option, print_json
 from worker.core.records import JsonObject
+from worker.terminal import echo
 
 step_option = click.option("--step", type=click.IntRange(1), help="Which step, where several calls wait.")
 call_option = click.option("--call", type=click.IntRange(1), help="Which call of the step.")
@@ -54,4 +55,4 @@ def _say(run_id: str, verb: str, body: dict[str, Any], done: str, as_json: bool)
         print_json(said)
     else:
         call = said[done]
-        click.echo(f"{run_id}: the call of {call['tool']} in step {call['step']} is {done}.")
+        echo(f"{run_id}: the call of {call['tool']} in step {call['step']} is {done}.")
