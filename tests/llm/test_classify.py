@@ -1,28 +1,24 @@
-"""Whose fault a failed call is, by the bodies that endpoints really send. One row, one shape."""
+"""Whose fault a failed call is, by the bodies that endpoints really send: `error_bodies.jsonl`, a line each."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from worker.core.errors import (
-    AccessDenied,
-    CallEnded,
-    ContentFilter,
-    ContextOverflow,
-    Culprit,
-    EndpointBusy,
-    EndpointFailed,
-    ModelRejected,
-    QuotaExhausted,
-    RateLimited,
-    ToolsUnsupported,
-    UnknownModel,
-    WrongKey,
-)
+from worker.core import errors
+from worker.core.errors import Culprit, OutputLimitTooLarge, QuotaExhausted, RateLimited, TransientError
 from worker.core.records import Usage
 from worker.llm.classify import from_status
+
+NOW_S = 1_796_000_000.0
+ROWS: list[dict[str, Any]] = [
+    json.loads(line) for line in Path(__file__).with_name("error_bodies.jsonl").read_text("utf-8").splitlines()
+]
 
 
 def said(message: str, **fields: Any) -> dict[str, Any]:
@@ -30,123 +26,22 @@ def said(message: str, **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message, **fields}}
 
 
-def vllm(message: str, code: int, kind: str = "BadRequestError") -> dict[str, Any]:
-    return {"object": "error", "message": message, "type": kind, "param": None, "code": code}
-
-
-OPENAI = [
-    (429, said("Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000",
-               type="tokens", code="rate_limit_exceeded"), RateLimited),
-    (429, said("Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 54000.",
-               type="tokens", code="rate_limit_exceeded"), ContextOverflow),
-    (429, said("You exceeded your current quota, please check your plan and billing details.",
-               type="insufficient_quota", code="insufficient_quota"), QuotaExhausted),
-    (401, said("Incorrect API key provided: sk-abc*****wxyz.", code="invalid_api_key"), WrongKey),
-    (403, said("Country, region, or territory not supported", code="unsupported_country"), AccessDenied),
-    (404, said("The model `gpt-9` does not exist or you have no access to it.", code="model_not_found"), UnknownModel),
-    (400, said("This model's maximum context length is 128000 tokens. Your messages resulted in 130000.",
-               code="context_length_exceeded", param="messages"), ContextOverflow),
-    (400, said("Invalid 'messages[0].role': 'robot'", code="invalid_value", param="messages[0].role"), ModelRejected),
-    (400, said("Your prompt was flagged as potentially violating our policy.", code="invalid_prompt"), ContentFilter),
-    (500, said("The server had an error while processing your request.", type="server_error"), EndpointFailed),
-    (503, said("The engine is currently overloaded, please try again later"), EndpointBusy),
-    (409, said("conflict"), EndpointFailed),
-    (408, said("timeout"), EndpointFailed),
-]  # fmt: skip
-AZURE = [
-    (400, said("The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-               code="content_filter", innererror={"code": "ResponsibleAIPolicyViolation"}), ContentFilter),
-    (401, said("Access denied due to invalid subscription key or wrong API endpoint.", code="401"), WrongKey),
-    (404, said("The API deployment for this resource does not exist.", code="DeploymentNotFound"), UnknownModel),
-    (404, said("Resource not found", code="404"), UnknownModel),
-    (429, said("Requests to the ChatCompletions_Create Operation have exceeded token rate limit. Retry after 20 s.",
-               code="429"), RateLimited),
-]  # fmt: skip
-VLLM = [
-    (400, vllm("This model's maximum context length is 4096 tokens. You requested 5000", 400), ContextOverflow),
-    (400, vllm("The prompt (length 9000) is longer than the maximum model length of 4096.", 400), ContextOverflow),
-    (400, vllm('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400),
-     ToolsUnsupported),
-    (404, vllm("The model `x` does not exist.", 404, "NotFoundError"), UnknownModel),
-    (401, {"error": "Unauthorized"}, WrongKey),
-    (422, {"detail": [{"loc": ["body", "messages"], "msg": "Field required", "type": "missing"}]}, ModelRejected),
-]  # fmt: skip
-OLLAMA = [
-    (
-        400,
-        said("registry.ollama.ai/library/gemma:2b does not support tools", type="api_error", code=None),
-        ToolsUnsupported,
-    ),
-    (400, {"error": "hf.co/some/model does not support tools"}, ToolsUnsupported),
-    (404, said('model "llama9" not found, try pulling it first', type="api_error"), UnknownModel),
-    (500, said("llama runner process has terminated: exit status 2", type="api_error"), EndpointFailed),
-    (503, {"error": "server busy, please try again. maximum pending requests exceeded"}, EndpointBusy),
-]
-LLAMA_CPP = [
-    (400, said("the request exceeds the available context size, try increasing it", code=400,
-               type="exceed_context_size_error", n_prompt_tokens=14429, n_ctx=8192), ContextOverflow),
-    (500, said("the request exceeds the available context size", type="exceed_context_size_error"), ContextOverflow),
-    (503, said("Loading model", code=503, type="unavailable_error"), EndpointBusy),
-    (401, said("Invalid API Key", code=401, type="authentication_error"), WrongKey),
-    (500, said("tools param requires --jinja flag", code=500, type="server_error"), ToolsUnsupported),
-    (500, {"code": 500, "message": "Unsupported param: tools", "type": "server_error"}, ToolsUnsupported),
-]  # fmt: skip
-DEEPSEEK = [
-    (402, said("Insufficient Balance", type="unknown_error", code="invalid_request_error"), QuotaExhausted),
-    (400, said("Model Not Exist", type="invalid_request_error", code="invalid_request_error"), UnknownModel),
-    (400, said("Content Exists Risk", type="invalid_request_error"), ContentFilter),
-    (401, said("Authentication Fails (no such user)", type="authentication_error"), WrongKey),
-    (422, said("Failed to deserialize the JSON body into the target type"), ModelRejected),
-    (503, "Service Unavailable", EndpointBusy),
-]
-QWEN = [
-    (400, said("Range of input length should be [1, 30720]", code="invalid_parameter_error"), ContextOverflow),
-    (400, said("Input data may contain inappropriate content.", code="data_inspection_failed"), ContentFilter),
-    (400, said("Access denied, please make sure your account is in good standing.", code="Arrearage"), QuotaExhausted),
-    (429, said("Allocated quota exceeded, please increase your quota limit.", code="insufficient_quota"), RateLimited),
-    (429, said("You exceeded your current quota. For details, see: https://help/error-code#token-limit",
-               code="insufficient_quota"), RateLimited),
-    (403, said("The free tier of the model has been exhausted.", code="AllocationQuota.FreeTierOnly"), QuotaExhausted),
-    (403, said("Model access denied.", code="Model.AccessDenied"), AccessDenied),
-    (401, said("Incorrect API key provided.", code="invalid_api_key"), WrongKey),
-]  # fmt: skip
-OTHERS = [
-    (404, said("No endpoints found that support tool use.", code=404), ToolsUnsupported),
-    (
-        403,
-        said("openai/gpt requires moderation on OpenAI. Your input was flagged for violence", code=403),
-        ContentFilter,
-    ),
-    (402, said("Insufficient credits. Add more", code=402), QuotaExhausted),
-    (400, [said("API key not valid. Please pass a valid API key.", code=400, status="INVALID_ARGUMENT")], WrongKey),
-    (
-        400,
-        said("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
-        ContextOverflow,
-    ),
-    (400, said("prompt is too long: 208310 tokens > 200000 maximum", type="invalid_request_error"), ContextOverflow),
-    (413, "<html><head><title>413</title></head><body>Request Entity Too Large</body></html>", ModelRejected),
-    (529, said("Overloaded", type="overloaded_error"), EndpointBusy),
-    (502, "<html><body><h1>502 Bad Gateway</h1></body></html>", EndpointFailed),
-    (405, {"detail": "Method Not Allowed"}, UnknownModel),
-    (418, None, ModelRejected),
-]
-ROWS = [*OPENAI, *AZURE, *VLLM, *OLLAMA, *LLAMA_CPP, *DEEPSEEK, *QWEN, *OTHERS]
-COSTS_NOTHING = (RateLimited, QuotaExhausted, WrongKey, AccessDenied, UnknownModel, ModelRejected, ContextOverflow)
-
-
-@pytest.mark.parametrize(("status", "body", "expected"), ROWS)
-def test_each_known_body_names_its_culprit(status: int, body: object, expected: type[CallEnded]) -> None:
-    error = from_status(status, body, {})
-    assert type(error) is expected, error
-    assert error.status == status
-    assert (error.usage == Usage()) == isinstance(error, COSTS_NOTHING)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['from']} {row['status']} {row['is']}")
+def test_each_known_body_names_its_culprit(row: dict[str, Any]) -> None:
+    error = from_status(row["status"], row["body"], {}, wall_now_s=NOW_S)
+    assert type(error) is getattr(errors, row["is"]), error
+    assert error.status == row["status"]
+    unpaid = not isinstance(error, TransientError | errors.ContentFilter) or isinstance(error, RateLimited)
+    assert (error.usage == Usage()) == unpaid
+    if "limit" in row:
+        assert isinstance(error, OutputLimitTooLarge)
+        assert error.limit == row["limit"]
 
 
 @pytest.mark.parametrize(
     ("status", "culprit"),
-    [(429, Culprit.TRANSIENT), (500, Culprit.TRANSIENT), (503, Culprit.TRANSIENT), (400, Culprit.RUN),
-     (422, Culprit.RUN), (401, Culprit.OPERATOR), (403, Culprit.OPERATOR), (404, Culprit.OPERATOR)],
+    [(429, Culprit.TRANSIENT), (500, Culprit.TRANSIENT), (503, Culprit.TRANSIENT), (400, Culprit.TRANSIENT),
+     (422, Culprit.TRANSIENT), (401, Culprit.OPERATOR), (403, Culprit.OPERATOR), (404, Culprit.OPERATOR)],
 )  # fmt: skip
 @pytest.mark.parametrize("body", [None, "", "text", {}, [], 7, {"error": None}, {"error": {"message": None}}])
 def test_a_status_alone_is_enough(status: int, culprit: Culprit, body: object) -> None:
@@ -188,3 +83,36 @@ def test_given_keys_and_whatever_looks_like_one_are_taken_out() -> None:
 def test_the_providers_full_stop_does_not_stand_before_what_to_do() -> None:
     error = from_status(401, said("Incorrect API key provided."), {})
     assert error.message == "the model endpoint answered 401: Incorrect API key provided; check the API key"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "wait_s"),
+    [
+        (429, said("Rate limit reached. Please try again in 1m2.5s."), RateLimited, 62.5),
+        (429, [said("Quota", details=[{"@type": "google.rpc.RetryInfo", "retryDelay": "55s"}])], RateLimited, 55.0),
+        (429, said("Daily free limit reached. It resets at 2026-11-30T04:40:00Z"), QuotaExhausted, 13_600.0),
+        (400, said("You have reached your API usage limits. Access returns on 2026-12-30"), QuotaExhausted, 86_400.0),
+    ],
+)
+def test_the_error_says_when_to_come_back(
+    status: int, body: object, kind: type[RateLimited | QuotaExhausted], wait_s: float
+) -> None:
+    error = from_status(status, body, {}, wall_now_s=NOW_S)
+    assert isinstance(error, kind)
+    assert error.retry_after_s == pytest.approx(wait_s)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
+        st.sampled_from(["error", "code", "message", "msg", "type", "details", "base_resp", "status_code", "loc"])
+        | st.text(max_size=5), inner, max_size=4,
+    ),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(st.integers(100, 599), json_values, st.dictionaries(st.sampled_from(["retry-after", "date"]), st.text()))
+def test_any_body_becomes_a_short_error(status: int, body: object, headers: dict[str, str]) -> None:
+    error = from_status(status, body, headers)
+    assert len(error.message) < 700

@@ -63,6 +63,7 @@ def test_a_request_carries_what_the_agent_set_and_nothing_else() -> None:
     assert full.body == {
         "model": "m",
         "messages": MESSAGES,
+        "stream": False,
         "temperature": 0.3,
         "stop": ["\nObservation:"],
         "max_tokens": 100,
@@ -73,7 +74,7 @@ def test_a_request_carries_what_the_agent_set_and_nothing_else() -> None:
     assert full.path == "/v1/chat/completions"
     assert full.headers["x-request-id"] == "attempt-1"
     assert full.headers["authorization"] == f"Bearer {SECRET}"
-    assert plain.body == {"model": "m", "messages": MESSAGES}
+    assert plain.body == {"model": "m", "messages": MESSAGES, "stream": False}
 
 
 def test_a_reply_comes_with_its_tokens_its_latency_and_its_finish_reason() -> None:

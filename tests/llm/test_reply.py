@@ -7,8 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from worker.core.endings import Ending, ending_of
+from worker.core.errors import BrokenOff, CallEnded, ContentFilter, EndpointFailed, QuotaExhausted, RateLimited
 from worker.core.records import Usage
-from worker.llm.reply import read_completion, read_usage
+from worker.llm.reply import read_completion, unreadable_call
 
 
 def text_of(content: Any) -> str:
@@ -22,31 +24,13 @@ def text_of(content: Any) -> str:
         ("plain", "plain"),
         (None, ""),
         ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab"),
-        ([{"type": "text"}, "odd"], ""),
+        ([{"type": "text"}, "odd"], "odd"),
+        ({"type": "text", "text": "a"}, "a"),
         (7, ""),
     ],
 )
 def test_text_is_read_from_any_content(content: Any, text: str) -> None:
     assert text_of(content) == text
-
-
-@pytest.mark.parametrize(
-    ("raw", "usage"),
-    [
-        ({"prompt_tokens": 9, "completion_tokens": 4}, Usage(9, 0, 4)),
-        ({"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 5}}, Usage(9, 5, 4)),
-        ({"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": None}, Usage(9, 0, 4)),
-        ({"prompt_tokens": 9, "completion_tokens": 4, "prompt_cache_hit_tokens": 8}, Usage(9, 8, 4)),
-        ({"prompt_tokens": 9, "completion_tokens": 4, "prompt_cache_hit_tokens": 99}, Usage(9, 9, 4)),
-        ({"prompt_tokens": 9, "completion_tokens": None}, Usage(9, 0, 0)),
-        ({"prompt_tokens": 9.0, "completion_tokens": -1}, Usage(9, 0, 0)),
-        ({"total_tokens": 9}, None),
-        ({}, None),
-        (None, None),
-    ],
-)
-def test_usage_is_read_or_unknown(raw: object, usage: Usage | None) -> None:
-    assert read_usage(raw) == usage
 
 
 def test_native_tool_calls_stay_in_the_message() -> None:
@@ -71,3 +55,91 @@ def test_native_tool_calls_stay_in_the_message() -> None:
 def test_a_reply_that_only_thought_is_marked(message: dict[str, Any], usage: object, only: bool) -> None:
     body = {"choices": [{"message": message, "finish_reason": "length"}], "usage": usage}
     assert read_completion(orjson.dumps(body), {}).reply.reasoning_only is only
+
+
+def ended(choice: dict[str, Any], **top: Any) -> CallEnded:
+    """The error that a 200 with this choice ends as."""
+    with pytest.raises(CallEnded) as found:
+        read_completion(orjson.dumps({"choices": [choice], "usage": COUNTED, **top}), {})
+    return found.value
+
+
+COUNTED = {"prompt_tokens": 9, "completion_tokens": 4}
+HALF = {"role": "assistant", "content": "The capital of France is"}
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "network_error", "insufficient_system_resource", "banana", 99])
+def test_half_a_reply_of_a_provider_that_broke_off_is_tried_again_and_counted(reason: object) -> None:
+    error = ended({"message": HALF, "finish_reason": reason})
+    assert type(error) is BrokenOff
+    assert error.usage == Usage(9, 0, 4)
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "sensitive", "SAFETY", 3])
+def test_a_filtered_reply_is_the_filters(reason: object) -> None:
+    error = ended({"message": HALF, "finish_reason": reason})
+    assert type(error) is ContentFilter
+    assert error.usage == Usage(9, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ({"message": "Provider disconnected"}, BrokenOff),
+        ({"code": 502, "message": "Provider disconnected"}, EndpointFailed),
+        ({"code": 429, "message": "Slow down"}, RateLimited),
+        ("insufficient balance", QuotaExhausted),
+    ],
+)
+def test_an_error_beside_a_message_is_what_it_says(said: object, kind: type[CallEnded]) -> None:
+    beside = ended({"message": HALF, "finish_reason": "stop"}, error=said)
+    within = ended({"message": HALF, "finish_reason": "stop", "error": said})
+    assert type(beside) is type(within) is kind
+    assert beside.usage == Usage(9, 0, 4)
+
+
+@pytest.mark.parametrize("nothing", [None, {}, "", {"code": 0, "message": ""}, {"code": None}])
+def test_an_empty_error_beside_a_message_is_none(nothing: object) -> None:
+    body = {"choices": [{"message": HALF, "finish_reason": "stop"}], "error": nothing, "base_resp": {"status_code": 0}}
+    assert read_completion(orjson.dumps(body), {}).reply.text == HALF["content"]
+
+
+def test_a_prompt_that_gemini_blocks_is_the_filters() -> None:
+    with pytest.raises(ContentFilter, match="PROHIBITED_CONTENT"):
+        read_completion(orjson.dumps({"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}), {})
+
+
+def failed(message: str, **fields: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "text"),
+    [
+        (400, failed("Failed to call a function.", code="tool_use_failed", failed_generation="<f>{}</f>"), "<f>{}</f>"),
+        (400, failed("Failed to call a function.", code="tool_use_failed", failed_generation=""), ""),
+        (400, failed("Failed to generate JSON", code="json_validate_failed", failed_generation="{"), "{"),
+        (500, failed("error parsing tool call: raw='{\"x\": 1', err=unexpected end of JSON input"), '{"x": 1'),
+        (500, failed("Failed to parse input at pos 12: <tool_call>{", type="server_error"), "<tool_call>{"),
+        (400, failed("The model's tool call was malformed", model_output="add(1)"), "add(1)"),
+    ],
+)
+def test_a_call_that_the_endpoint_could_not_read_is_a_reply(status: int, body: object, text: str) -> None:
+    reply = unreadable_call(status, body)
+    assert reply is not None
+    assert (reply.text, ending_of(reply.finish_reason)) == (text, Ending.BAD_CALL)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "Failed to parse tool call arguments as JSON", "type": "invalid_request_error"}},
+        {"error": {"message": "Invalid tool call id", "param": "messages[2]"}},
+        {"error": {"message": "Bad Request"}},
+        {"choices": [{"message": HALF, "finish_reason": "stop"}]},
+        "text",
+        None,
+    ],
+)
+def test_an_error_without_the_models_words_is_no_reply(body: object) -> None:
+    assert unreadable_call(400, body) is None

@@ -23,28 +23,98 @@ class Ending(StrEnum):
     """The provider stopped before the reply was whole; it can be asked again."""
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _RULES: tuple[tuple[Ending, frozenset[str]], ...] = (
-    (Ending.BAD_CALL, frozenset({"malformed", "invalid", "unexpected", "unparsable"})),
-    (Ending.FILTERED, frozenset({"filter", "filtered", "sensitive", "safety", "moderation", "moderated", "blocked",
-        "blocklist", "prohibited", "recitation", "spii", "guardrail", "guardrails", "refusal", "policy"})),
-    (Ending.BROKEN_OFF, frozenset({"error", "abort", "aborted", "fail", "failed", "failure", "network", "timeout",
-        "cancelled", "canceled", "insufficient", "resource", "interrupted", "unavailable", "overloaded"})),
-    (Ending.LENGTH, frozenset({"length", "max", "limit", "tokens", "truncated", "exceeded"})),
-    (Ending.CALLS, frozenset({"tool", "tools", "function", "call", "calls"})),
-    (Ending.WHOLE, frozenset({"stop", "stopped", "eos", "eot", "eom", "end", "done", "complete", "completed",
-        "finish", "finished", "normal", "turn"})),
-)  # fmt: skip
+    (
+        Ending.FILTERED,
+        _words(
+            "filter filtered filters filtering sensitive safety moderation moderated block blocked blocklist prohibited"
+            " recitation spii guardrail guardrails refusal refused policy intervened unsafe violation flagged toxic"
+            " toxicity risk harmful inspection"
+        ),
+    ),
+    (
+        Ending.BROKEN_OFF,
+        _words(
+            "error errored err abort aborted fail failed failure network timeout timed cancelled canceled cancel"
+            " insufficient resource resources interrupted interrupt unavailable overloaded overload disconnect"
+            " disconnected killed preempted crashed exception internal server deadline expired incomplete partial load"
+            " rate busy lost unknown other language"
+        ),
+    ),
+    (
+        Ending.LENGTH,
+        _words(
+            "length len max maximum limit limited token tokens truncated truncation exceeded context window budget size"
+            " long"
+        ),
+    ),
+    (Ending.CALLS, _words("tool tools function functions call calls action")),
+    (
+        Ending.WHOLE,
+        _words(
+            "stop stopped stops eos eot eom eog end ended ending done complete completed completion finish finished"
+            " normal turn success succeeded ok natural sequence"
+        ),
+    ),
+)
 """Words of a `finish_reason` in the order in which they count: `tool_error` is an error, `stop_filter` a filter."""
+
+_BAD = _words("malformed unexpected invalid unparsable unparseable unparsed")
+_OF_CALLS = _words("tool tools function functions call calls")
+
+_EXACT = {
+    "eos_token": Ending.WHOLE,  # the model's own end, not a count of tokens
+    "stop_token": Ending.WHOLE,
+    "end_token": Ending.WHOLE,
+    "finish_reason_unspecified": Ending.BROKEN_OFF,
+    "unspecified": Ending.BROKEN_OFF,
+    "null": Ending.WHOLE,
+    "none": Ending.WHOLE,
+    "not_finished": Ending.BROKEN_OFF,
+    "unfinished": Ending.BROKEN_OFF,
+    "pause_turn": Ending.BROKEN_OFF,
+    "error_limit": Ending.LENGTH,  # Cohere: the context's limit
+    "tool_use_failed": Ending.BAD_CALL,
+    "too_many_tool_calls": Ending.BAD_CALL,
+}
+
+# Google's enumeration by its numbers, as gateways send it that pass the protocol's own value on.
+_NUMBERS = (
+    *("unspecified", "stop", "max_tokens", "safety", "recitation", "other", "blocklist", "prohibited_content", "spii"),
+    "malformed_function_call",
+)
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-def ending_of(finish_reason: str | None) -> Ending:
+def ending_of(finish_reason: object) -> Ending:
     """The ending that a `finish_reason` names, in whatever spelling. None and "" count as whole.
 
     A word that nobody knows is no sign of a whole reply: it counts as broken off.
     """
-    if not finish_reason:
+    reason = reason_text(finish_reason)
+    if not reason or not reason.strip():
         return Ending.WHOLE
-    words = {word.lower() for word in _WORD.findall(finish_reason.removeprefix("FinishReason."))}
-    return next((ending for ending, known in _RULES if words & known), Ending.BROKEN_OFF)
+    found = [word.lower() for word in _WORD.findall(reason.removeprefix("FinishReason."))]
+    exact = _EXACT.get("_".join(found))
+    words = set(found)
+    if words & _BAD and words & _OF_CALLS:
+        return Ending.BAD_CALL
+    return exact or next((ending for ending, known in _RULES if words & known), Ending.BROKEN_OFF)
+
+
+def reason_text(finish_reason: object) -> str | None:
+    """A `finish_reason` as text: the name of a number, the type of an object; None where there is none."""
+    if isinstance(finish_reason, dict):
+        finish_reason = next(
+            (finish_reason[name] for name in ("type", "reason", "name") if finish_reason.get(name)), "odd"
+        )
+    if finish_reason is None or isinstance(finish_reason, str):
+        return finish_reason
+    if isinstance(finish_reason, int) and not isinstance(finish_reason, bool) and 0 <= finish_reason < len(_NUMBERS):
+        return _NUMBERS[finish_reason]
+    return str(finish_reason)[:100]

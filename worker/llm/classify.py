@@ -1,9 +1,12 @@
-"""Tells whose fault a failed model call is, from the HTTP status and the body that the endpoint sent."""
+"""Tells whose fault a failed model call is, from the HTTP status and the body that the endpoint sent.
+
+Evidence counts in the order of `_ORDER`: a provider's number, then what the words claim, then the status alone.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from worker.core.errors import (
     AccessDenied,
@@ -13,72 +16,31 @@ from worker.core.errors import (
     EndpointBusy,
     EndpointFailed,
     ModelRejected,
+    OutputLimitTooLarge,
     QuotaExhausted,
     RateLimited,
     ToolsUnsupported,
     TransientError,
+    UnknownError,
     UnknownModel,
     WrongKey,
 )
 from worker.core.records import Usage
+from worker.llm import evidence
 from worker.llm.errorbody import ErrorBody, read_error
-from worker.llm.retryafter import retry_after
+from worker.llm.evidence import Said, said_by
+from worker.llm.provider_codes import kind_of_codes, status_of_codes
+from worker.llm.retryafter import Asked, asked_to_wait
 from worker.llm.scrub import scrub
+from worker.llm.sizes import LEAST_ROOM, alone_over_the_limit, sizes_in, stated_output_limit
 
 FREE = Usage()
 """What a call costs that was refused before any work."""
 
+SOON_S = 300.0
+"""A limit that ends within this is one of the moment, whatever it is called."""
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
-
-
-_CONTEXT = _any(
-    r"context_length_exceeded",
-    r"exceed_context_size",
-    r"maximum context length",
-    r"exceeds? (?:the )?(?:available |model'?s? |maximum )*context",
-    r"context (?:length|size|window)\b.{0,40}\bexceed",
-    r"(?:prompt|input) is too (?:long|large)",
-    r"input token count.{0,40}exceeds",
-    r"input length should be",
-    r"longer than the maximum model length",
-    r"too many (?:input )?tokens",
-    r"reduce the length of the (?:messages|prompt|input)",
-    r"request too large for",  # 429 where one request alone is over the tokens of a minute: waiting cannot help
-)
-_FILTER = _any(
-    r"content_filter",
-    r"ResponsibleAIPolicyViolation",
-    r"content management policy",
-    r"content_policy_violation",
-    r"data_?inspection_?failed",
-    r"inappropriate content",
-    r"Content Exists Risk",
-    r"requires moderation",
-    r"flagged (?:as|for|by)",
-)
-_TOOLS = _any(
-    r"does not support (?:tools|tool|function)",
-    r"tools? param requires",
-    r"unsupported param: tools",
-    r"tool choice requires --enable-auto-tool-choice",
-    r"no endpoints found that support tool",
-    r"(?:tools|tool_choice|tool calling|function calling)['\"`]? (?:is|are) not (?:supported|enabled)",
-)
-_QUOTA = _any(
-    r"insufficient_quota",
-    r"billing_(?:hard_limit|not_active)",
-    r"insufficient balance",
-    r"insufficient credits",
-    r"credit balance is too low",
-    r"arrearage",
-    r"FreeTierOnly",
-)
-# Qwen's endpoint uses the quota code for its limits per minute too.
-_PER_MINUTE = _any(r"allocated quota exceeded", r"#token-limit", r"throttling", r"per[- _]min")
-_KEY = _any(r"invalid_api_key", r"api[ _]key not valid", r"API_KEY_INVALID", r"incorrect api key")
-_NO_MODEL = _any(r"model_not_found", r"model not exist", r"DeploymentNotFound", r"unknown model", r"invalid model")
+Kind = type[CallEnded]
 
 
 def from_status(
@@ -88,56 +50,199 @@ def from_status(
     *,
     secrets: Iterable[str] = (),
     wall_now_s: float | None = None,
+    usage: Usage | None = None,
 ) -> CallEnded:
-    """The error of a response that is no success. `body` is parsed JSON or text, `headers` case-insensitive."""
+    """The error of a response that is no success. `body` is parsed JSON or text, `headers` case-insensitive.
+
+    `usage` is what the response reports, if anything.
+    """
     error = read_error(body, secrets)
-    message = error.message.removesuffix(".")
-    said = f"the model endpoint answered {status}: {message}" if message else f"answered {status}"
-    for_content = _by_content(status, error, said)
-    if for_content is not None:
-        return for_content
-    asked = retry_after(headers, wall_now_s)
-    if status in _TRANSIENT or status >= 500:
-        kind = _TRANSIENT.get(status, EndpointFailed)
-        note = f" ({asked.note})" if asked.note else ""
-        cost = FREE if kind is RateLimited else None
-        return kind(said + note, retry_after_s=asked.wait_s, usage=cost, status=status)
-    return _by_status(status, error, said, scrub(headers.get("location", ""), secrets))
+    said = said_by(_status_seen(status, error), error)
+    case = _Case(said, asked_to_wait(headers, body, error, wall_now_s))
+    kind = next((kind for kind in (rule(case) for rule in _ORDER) if kind is not None), UnknownError)
+    sentence = _sentence(status, error, scrub(headers.get("location", ""), secrets))
+    return _made(kind, case, sentence, status, usage)
 
 
-_TRANSIENT: dict[int, type[TransientError]] = {
+def _status_seen(status: int, error: ErrorBody) -> int:
+    """Gateways wrap their provider's error in a status of their own, or in a 200; what the body names says more."""
+    if status not in (200, 400, 500, 502):
+        return status
+    named = error.status or (None if status == 400 else status_of_codes(error.codes))
+    return named or status
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    said: Said
+    asked: Asked
+
+    @property
+    def status(self) -> int:
+        return self.said.status
+
+    @property
+    def soon(self) -> bool:
+        return self.asked.wait_s is not None and self.asked.wait_s <= SOON_S
+
+
+def _by_provider_code(case: _Case) -> Kind | None:
+    return kind_of_codes(case.said.codes)
+
+
+def _money(case: _Case) -> Kind | None:
+    said = case.said
+    if case.status == 402 or evidence.out_of_money(said):
+        return QuotaExhausted
+    if evidence.of_the_day(said) and not (case.soon and evidence.too_fast(said)):
+        return QuotaExhausted
+    if case.status in (404, 422) or not evidence.quota_used_up(said):
+        return None
+    return None if evidence.of_the_minute(said) or evidence.said_too_fast(said) or case.soon else QuotaExhausted
+
+
+def _rate(case: _Case) -> Kind | None:
+    said = case.said
+    if case.status != 429 and not evidence.too_fast(said):
+        return None
+    alone = alone_over_the_limit(said) or evidence.one_request_too_large(said)
+    return ContextOverflow if alone or (evidence.context_named(said) and not evidence.too_fast(said)) else RateLimited
+
+
+def _busy(case: _Case) -> Kind | None:
+    if case.status in (401, 403, 404, 405, 413, 422) or not evidence.busy(case.said):
+        return None
+    return EndpointBusy
+
+
+def _tools(case: _Case) -> Kind | None:
+    return ToolsUnsupported if evidence.no_tools(case.said) else None
+
+
+def _rights(case: _Case) -> Kind | None:
+    if case.status in (404, 422) or case.status >= 500 or not evidence.barred(case.said):
+        return None
+    return AccessDenied
+
+
+def _filter(case: _Case) -> Kind | None:
+    return ContentFilter if case.status < 500 and evidence.filtered(case.said) else None
+
+
+def _size(case: _Case) -> Kind | None:
+    """Whether the conversation is too long, or only what was asked for as the reply's limit."""
+    said, status = case.said, case.status
+    if status in (401, 403, 404) or (status >= 500 and evidence.passes(said) and not evidence.context_named(said)):
+        return None
+    long = evidence.too_long(said) if status < 500 else evidence.context_named(said)
+    output = evidence.output_limit_named(said)
+    if not (long or output or status == 413):
+        return None
+    return OutputLimitTooLarge if _lower_output_fits(said, output) else ContextOverflow
+
+
+def _lower_output_fits(said: Said, output_named: bool) -> bool:
+    """Whether the prompt alone fits: by the numbers where the error has them all, else by what it calls too large."""
+    sizes = sizes_in(said)
+    if sizes.room is not None and (sizes.asked is not None or output_named):
+        return sizes.room >= LEAST_ROOM
+    if not (output_named and evidence.only_output_named(said)):
+        return False
+    most = stated_output_limit(said, sizes.asked)
+    return most is None or sizes.prompt is None or most == sizes.prompt or most - sizes.prompt >= LEAST_ROOM
+
+
+def _key(case: _Case) -> Kind | None:
+    return WrongKey if case.status == 401 or (case.status != 404 and evidence.key_refused(case.said)) else None
+
+
+def _model(case: _Case) -> Kind | None:
+    return UnknownModel if case.status < 500 and evidence.no_model(case.said) else None
+
+
+def _by_status(case: _Case) -> Kind | None:
+    if 300 <= case.status < 400:
+        return UnknownModel
+    return _STATUSES.get(case.status) or (EndpointFailed if 520 <= case.status <= 527 else None)
+
+
+def _passing(case: _Case) -> Kind | None:
+    return EndpointFailed if (case.status >= 500 or case.status == 200) and evidence.passes(case.said) else None
+
+
+def _refused(case: _Case) -> Kind | None:
+    if case.status >= 500 or not (evidence.request_refused(case.said) or evidence.of_the_template(case.said)):
+        return None
+    return ModelRejected
+
+
+_ORDER: tuple[Callable[[_Case], Kind | None], ...] = (
+    _by_provider_code,
+    _money,
+    _rate,
+    _busy,
+    _tools,
+    _rights,
+    _filter,
+    _size,
+    _key,
+    _model,
+    _by_status,
+    _passing,
+    _refused,
+)
+
+_STATUSES: dict[int, Kind] = {
+    402: QuotaExhausted,
+    403: AccessDenied,
+    404: UnknownModel,
+    405: UnknownModel,
+    407: AccessDenied,
     408: EndpointFailed,
     409: EndpointFailed,
     425: EndpointFailed,
-    429: RateLimited,
+    502: EndpointFailed,
     503: EndpointBusy,
+    504: EndpointFailed,
     529: EndpointBusy,
 }
 
-
-def _by_content(status: int, error: ErrorBody, said: str) -> CallEnded | None:
-    """What the body tells apart whatever the status: endpoints agree on few of them."""
-    words = error.words
-    if _TOOLS.search(words) or (error.param in ("tools", "tool_choice") and "support" in words.lower()):
-        hint = "; this endpoint has no tool calls: choose a text dialect such as react_json"
-        return ToolsUnsupported(said + hint, usage=FREE, status=status)
-    if _CONTEXT.search(words):
-        return ContextOverflow(said, usage=FREE, status=status)
-    if status < 500 and _FILTER.search(words):
-        return ContentFilter(said, status=status)
-    if status == 402 or (status < 500 and _QUOTA.search(words) and not _PER_MINUTE.search(words)):
-        return QuotaExhausted(f"{said}; add credit or raise the limit at the provider", usage=FREE, status=status)
-    return None
+_REMEDIES: dict[Kind, str] = {
+    ToolsUnsupported: "; this endpoint has no tool calls: choose a text dialect such as react_json",
+    QuotaExhausted: "; add credit or raise the limit at the provider",
+    WrongKey: "; check the API key",
+    AccessDenied: "; check what the key may use",
+    UnknownModel: "; check the model's name and the base URL",
+    OutputLimitTooLarge: "; lower max_output_tokens",
+}
 
 
-def _by_status(status: int, error: ErrorBody, said: str, location: str) -> CallEnded:
-    if status == 401 or (status < 500 and _KEY.search(error.words)):
-        return WrongKey(f"{said}; check the API key", usage=FREE, status=status)
-    if status in (403, 407):
-        return AccessDenied(f"{said}; check what the key may use", usage=FREE, status=status)
-    if status in (404, 405) or _NO_MODEL.search(error.words):
-        return UnknownModel(f"{said}; check the model's name and the base URL", usage=FREE, status=status)
+def _sentence(status: int, error: ErrorBody, location: str) -> str:
+    message = error.message.removesuffix(".")
+    said = f"the model endpoint answered {status}: {message}" if message else f"the model endpoint answered {status}"
     if 300 <= status < 400:
-        place = location or "elsewhere"
-        return UnknownModel(f"{said}; it redirects to {place}: correct the base URL", usage=FREE, status=status)
-    return ModelRejected(said, usage=FREE, status=status)
+        return f"{said}; it redirects to {location or 'elsewhere'}: correct the base URL"
+    return said
+
+
+def _made(kind: Kind, case: _Case, sentence: str, status: int, reported: Usage | None) -> CallEnded:
+    message = sentence if 300 <= status < 400 else sentence + _REMEDIES.get(kind, "")
+    usage = FREE if reported is None and _refused_unread(kind) else reported
+    if issubclass(kind, TransientError | QuotaExhausted):
+        note = f" ({case.asked.note})" if case.asked.note else ""
+        return kind(message + note, retry_after_s=case.asked.wait_s, usage=usage, status=status)
+    if kind is OutputLimitTooLarge:
+        return OutputLimitTooLarge(message, limit=_output_limit(case.said), usage=usage, status=status)
+    return kind(message, usage=usage, status=status)
+
+
+def _refused_unread(kind: Kind) -> bool:
+    """Whether such an error surely comes before any token was paid for."""
+    return kind is RateLimited or not issubclass(kind, TransientError | ContentFilter)
+
+
+def _output_limit(said: Said) -> int | None:
+    sizes = sizes_in(said)
+    if sizes.room is not None:
+        return sizes.room
+    return stated_output_limit(said, sizes.asked) if evidence.only_output_named(said) else None

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import httpx2
 import openai
-import orjson
 
 from worker.core.errors import (
     AccessDenied,
@@ -25,15 +24,17 @@ from worker.core.errors import (
 from worker.core.records import Adaptation, JsonObject, Reply, Usage
 from worker.llm.adaptations import Refusal, adapt, change_for, users_own
 from worker.llm.address import Address, as_written, parse_address
+from worker.llm.bodies import read_body
 from worker.llm.classify import FREE, from_status
 from worker.llm.endpoint import EndpointSettings, ModelRequest
 from worker.llm.errorbody import read_error
 from worker.llm.keys import KeySource
 from worker.llm.proxies import Proxy, Read, client_through, proxy_for
-from worker.llm.reply import Completion, read_completion
+from worker.llm.reply import Completion, read_completion, unreadable_call
 from worker.llm.request_body import encoded, request_body
 from worker.llm.scrub import Scrubber, scrubber
 from worker.llm.sockets import guard
+from worker.llm.usage import find_usage
 from worker.llm.watchdog import Abort, Call, watched
 
 CONNECT_TIMEOUT_S = 10.0
@@ -155,24 +156,25 @@ class ModelClient:
         while True:
             body = adapt(usual, (*known, *tried))
             response = self._send(body, headers, secrets, call)
-            ended = self._refused(response, secrets)
+            said = None if response.is_success else read_body(response.content)
+            ended = self._refused(response, said, secrets)
             if ended is None:
                 completion = read_completion(response.content, response.headers, secrets)
                 return completion, tuple({one.feature: one for one in tried}.values())
-            refusal = Refusal(body, request.users_fields, read_error(_error_body(response), secrets), ended, tried)
+            refusal = Refusal(body, request.users_fields, read_error(said, secrets), ended, tried)
             change = None if users_own(refusal) else change_for(refusal)
             if change is None:
                 raise _with_remedy(ended, users_own(refusal))
             tried.append(change)
 
-    def _refused(self, response: httpx2.Response, secrets: tuple[str, ...]) -> CallEnded | None:
-        """The error of a response, None of a success; it may be the proxy's own, so that this is named too."""
-        if response.is_success:
+    def _refused(self, response: httpx2.Response, said: object, secrets: tuple[str, ...]) -> CallEnded | None:
+        """The error of a response; it may be the proxy's own, so that this is named too. None: it holds a reply."""
+        if response.is_success or unreadable_call(response.status_code, said) is not None:
             return None
         if self._proxy is not None and response.status_code == httpx2.codes.PROXY_AUTHENTICATION_REQUIRED:
             return AccessDenied(f"the proxy {self._proxy.name} refuses: {WANTS_LOGIN}", usage=FREE, status=407)
-        error = _error_body(response)
-        ended = from_status(response.status_code, error, response.headers, secrets=secrets)
+        usage = find_usage(said)
+        ended = from_status(response.status_code, said, response.headers, secrets=secrets, usage=usage)
         ended.message += self._through
         return ended
 
@@ -276,10 +278,3 @@ def _scrubbed(reply: Reply, hidden: Scrubber) -> Reply:
     """Everything that a reply holds and later code may keep, show or send back, without the keys of its call."""
     reason = None if reply.finish_reason is None else hidden.text(reply.finish_reason)
     return replace(reply, text=hidden.text(reply.text), finish_reason=reason, message=hidden.tree(reply.message))
-
-
-def _error_body(response: httpx2.Response) -> object:
-    try:
-        return orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        return response.text

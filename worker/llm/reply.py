@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import orjson
-
-from worker.core.errors import BadReply, CallEnded, ContentFilter
-from worker.core.records import Reply, Usage
+from worker.core.endings import Ending, ending_of, reason_text
+from worker.core.errors import BadReply, BrokenOff, CallEnded, ContentFilter, UnknownError
+from worker.core.records import JsonObject, Reply, Usage
+from worker.llm.bodies import read_body
 from worker.llm.classify import from_status
+from worker.llm.deltas import join_chunks
+from worker.llm.errorbody import read_error, simple
+from worker.llm.evidence import call_unreadable, said_by
+from worker.llm.scrub import scrub
+from worker.llm.usage import find_usage, reasoning_tokens
+
+BAD_CALL = "malformed_function_call"
+"""The `finish_reason` of a reply whose tool call the endpoint could not read."""
+
+_GENERATIONS = (
+    *("failedgeneration", "rawgeneration", "rawoutput", "modeloutput", "generatedtext", "failedoutput", "generation"),
+    *("rawresponse", "rawtext", "finishmessage"),
+)
+_GENERATION_IN_WORDS = re.compile(
+    r"raw ?= ?'(?P<raw>.*)'(?:, ?err\b|$)"
+    r"|(?:at pos \d+|(?:model )?(?:output|generation|response|input)) ?: ?(?P<rest>[^|].*)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,71 +41,200 @@ class Completion:
 
 
 def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Completion:
-    """CallEnded when the 200 holds an error, a filtered reply, or no completion at all."""
-    try:
-        data = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        raise BadReply("the model endpoint answered 200 with a body that is no JSON: is it a chat API?") from None
-    if not isinstance(data, dict):
-        raise BadReply("the model endpoint answered 200 with JSON that is no object")
-    usage = read_usage(data.get("usage"))
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        raise _no_message(data, headers, usage, secrets)
+    """CallEnded when the 200 holds an error, a filtered or broken-off reply, or no completion at all."""
+    body = read_body(content)
+    data = _unwrapped(body)
+    if data is None:
+        raise _no_completion(body)
+    usage = find_usage(data) or find_usage(body)
+    failed = unreadable_call(200, data)
+    if failed is not None:
+        return Completion(failed, usage)
+    choice = _first_choice(data)
+    message = _message(choice)
+    error = _error_beside(data, choice)
+    if message is None or error is not None:
+        raise _ended(data, error, message, headers, secrets, usage)
     reason = choice.get("finish_reason")
-    if reason == "content_filter":
-        raise ContentFilter("the provider's content filter cut the reply", usage=usage, status=200)
+    _check_ending(ending_of(reason), reason, bool(data.get("broken_off")), usage, secrets)
     text = _text(message.get("content"))
-    only_thought = not text.strip() and not message.get("tool_calls") and _reasoned(message, data.get("usage"))
-    return Completion(Reply(text, _or_none(reason), message, only_thought), usage)
+    only_thought = not text.strip() and not _calls(message) and _reasoned(message, data.get("usage"))
+    return Completion(Reply(text, reason_text(reason), message, only_thought), usage)
 
 
-def _reasoned(message: dict[str, object], usage: object) -> bool:
-    """Whether the model thought, by what it wrote or by the tokens that were counted."""
-    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-    counted = _count(details.get("reasoning_tokens")) if isinstance(details, dict) else 0
-    return bool(counted or message.get("reasoning_content") or message.get("reasoning"))
+def unreadable_call(status: int, body: object) -> Reply | None:
+    """The model's own words where the endpoint took them for a tool call and could not read it; else None.
 
-
-def _no_message(
-    data: dict[str, object], headers: Mapping[str, str], usage: Usage | None, secrets: Iterable[str]
-) -> CallEnded:
-    error = data.get("error")
-    if not error:
-        return BadReply("the model endpoint answered 200 without a message", usage=usage, status=200)
-    code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else 502  # routers report their provider's error so
-    return from_status(status, data, headers, secrets=secrets)
-
-
-def read_usage(raw: object) -> Usage | None:
-    """Tokens from the shapes of OpenAI and DeepSeek; None when neither side was counted."""
-    if not isinstance(raw, dict) or not {"prompt_tokens", "completion_tokens"} & raw.keys():
+    That is no error of the request: the dialect reads the text as a call that leaked, or asks again.
+    """
+    if not isinstance(body, Mapping) or body.get("choices"):
         return None
-    details = raw.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    prompt = _count(raw.get("prompt_tokens"))
-    cached = cached or _count(raw.get("prompt_cache_hit_tokens"))
-    return Usage(prompt, min(cached, prompt), _count(raw.get("completion_tokens")))
+    error = read_error(body)
+    named = next((text for name, text in error.fields if name in _GENERATIONS and isinstance(text, str)), None)
+    if named is None and not call_unreadable(said_by(status, error)):
+        return None
+    if named is None:
+        found = _GENERATION_IN_WORDS.search(error.said)
+        named = (found["raw"] or found["rest"] or "") if found else None
+    if named is None and "tool_use_failed" not in error.codes:
+        return None
+    text = named or ""
+    return Reply(text, BAD_CALL, {"role": "assistant", "content": text})
 
 
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+def _unwrapped(body: object) -> JsonObject | None:
+    """The object that is the completion or the error; some gateways wrap it, or send a list of one."""
+    if isinstance(body, list):
+        body = join_chunks(body)
+    if not isinstance(body, dict):
+        return None
+    for name in ("data", "result", "response", "output"):
+        inner = body.get(name)
+        if "choices" not in body and isinstance(inner, dict) and isinstance(inner.get("choices"), list):
+            return inner
+    return body
 
 
-def _or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _no_completion(body: object) -> CallEnded:
+    if isinstance(body, str):
+        said = scrub(body[:2000])
+        return BadReply(
+            f"the model endpoint answered 200 with a body that is no JSON: is it a chat API? {said}".strip()
+        )
+    return BadReply("the model endpoint answered 200 with JSON that is no object")
+
+
+def _first_choice(data: JsonObject) -> JsonObject:
+    choices = data.get("choices")
+    found = choices if isinstance(choices, list) else []
+    return next((choice for choice in found if isinstance(choice, dict)), {})
+
+
+def _message(choice: JsonObject) -> JsonObject | None:
+    for name in ("message", "delta"):
+        if isinstance(choice.get(name), dict):
+            return dict(choice[name])
+    for name in ("message", "text"):
+        if isinstance(choice.get(name), str):
+            return {"role": "assistant", "content": choice[name]}
+    return None
+
+
+def _error_beside(data: JsonObject, choice: JsonObject) -> object | None:
+    """What stands beside a message and says that something went wrong, as a body of its own."""
+    for holder in (data, choice):
+        if _says_something(holder.get("error")):
+            return {"error": holder["error"]}
+    base = data.get("base_resp")
+    if isinstance(base, dict) and str(base.get("status_code") or 0) != "0":
+        return {"base_resp": base}
+    return None
+
+
+def _says_something(error: object) -> bool:
+    read = read_error(error)
+    return bool(read.message or set(read.codes) - {"0", "200"})
+
+
+def _ended(
+    data: JsonObject,
+    error: object | None,
+    message: JsonObject | None,
+    headers: Mapping[str, str],
+    secrets: Iterable[str],
+    usage: Usage | None,
+) -> CallEnded:
+    if error is None and not _looks_like_an_error(data):
+        reason = _blocked(data)
+        if reason is not None:
+            return ContentFilter(
+                f"the provider's filter refused the conversation ({scrub(reason)})", usage=usage, status=200
+            )
+        return BadReply("the model endpoint answered 200 without a message", usage=usage, status=200)
+    ended = from_status(200, error or data, headers, secrets=secrets, usage=usage)
+    if message is not None and isinstance(ended, UnknownError):
+        return BrokenOff(ended.message, retry_after_s=ended.retry_after_s, usage=usage, status=200)
+    return ended
+
+
+def _looks_like_an_error(data: JsonObject) -> bool:
+    names = {simple(name) for name, value in data.items() if value}
+    return bool(
+        names
+        & {
+            "error",
+            "errors",
+            "msg",
+            "message",
+            "errormsg",
+            "errorcode",
+            "detail",
+            "baseresp",
+            "errmsg",
+            "statusmsg",
+            "fault",
+        }
+    )
+
+
+def _blocked(data: JsonObject) -> str | None:
+    """Gemini's way to refuse a prompt: no choices and a reason."""
+    feedback = data.get("promptFeedback") or data.get("prompt_feedback")
+    reason = feedback.get("blockReason") or feedback.get("block_reason") if isinstance(feedback, dict) else None
+    return str(reason) if reason else None
+
+
+def _check_ending(ending: Ending, reason: object, no_end: bool, usage: Usage | None, secrets: Iterable[str]) -> None:
+    if ending is Ending.FILTERED:
+        raise ContentFilter(
+            f"the provider's content filter cut the reply ({scrub(str(reason), secrets)})", usage=usage, status=200
+        )
+    if ending is Ending.BROKEN_OFF:
+        raise BrokenOff(f"the provider broke its reply off ({scrub(str(reason), secrets)})", usage=usage, status=200)
+    if no_end:
+        raise BrokenOff("the provider's stream stopped before the reply was whole", usage=usage, status=200)
+
+
+def _calls(message: JsonObject) -> bool:
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _reasoned(message: JsonObject, usage: object) -> bool:
+    """Whether the model thought, by what it wrote or by the tokens that were counted."""
+    if any(
+        message.get(name)
+        for name in ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+    ):
+        return True
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    thought = any(isinstance(part, dict) and _is_thinking(part) for part in parts)
+    return thought or reasoning_tokens(usage) > 0 or _only_think_block(content)
+
+
+def _only_think_block(content: object) -> bool:
+    return isinstance(content, str) and content.lstrip().startswith("<think>")
+
+
+def _is_thinking(part: Mapping[str, Any]) -> bool:
+    return (
+        str(part.get("type", "")).lower() in ("thinking", "reasoning", "redacted_thinking", "reasoning_text", "thought")
+        or part.get("thought") is True
+    )
 
 
 def _text(content: object) -> str:
-    """Content is text, null, or a list of parts of which the text ones count."""
+    """Content is text, null, a part, or a list of parts of which those that are not thinking count."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
+    parts = content if isinstance(content, list) else [content]
+    return "".join(_part_text(part) for part in parts)
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict) or _is_thinking(part):
         return ""
-    texts = [
-        part.get("text") for part in content if isinstance(part, dict) and part.get("type") in ("text", "output_text")
-    ]
-    return "".join(text for text in texts if isinstance(text, str))
+    text = part.get("text")
+    return text if isinstance(text, str) else ""

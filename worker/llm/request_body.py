@@ -14,7 +14,7 @@ from worker.llm.endpoint import ModelRequest
 
 def request_body(request: ModelRequest, base_url: str) -> JsonObject:
     """What is sent; the user's `extra_body` has the last word."""
-    body: JsonObject = {"model": request.model, "messages": list(request.messages)}
+    body: JsonObject = {"model": request.model, "messages": list(request.messages), "stream": False}
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.stop:

@@ -1,0 +1,226 @@
+"""What an error speaks of: its codes and sentences brought to one plain form, and asked for a subject. Pure.
+
+A subject is claimed where its noun and what befalls it stand together, in a clause or in a sentence: "credits" and
+"used all", "prompt" and "longer than". One of the two alone says nothing: advice names billing, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from worker.llm import wordings as w
+from worker.llm.errorbody import ErrorBody
+
+Fragments = tuple[str, ...]
+
+_URL = re.compile(r"https?://[^\s#]*")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_JOINED = re.compile(r"(?<=[a-z])[-.](?=[a-z])")
+_CLAUSE = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;!?|()\[\]{}\n，。；：！？、（）]")
+_SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[;!?|\n，。；！？]")
+
+
+def plain_words(text: str) -> str:
+    """Text as `wordings` writes it. Addresses go, since their paths name billing and limits without saying anything."""
+    text = text.replace("can't", "cannot").replace("n't", " not").replace("’", "'")
+    text = re.sub(r"'s\b|--+", " ", _URL.sub(" ", text))
+    text = _HUMP.sub(" ", re.sub(r"[_\"'`“”‘’*]", " ", text)).lower()
+    text = text.replace("input should", "value should")  # a schema's word for any field
+    return re.sub(r"[ \t\r]+", " ", _JOINED.sub(" ", text)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an error says. `codes` are its machine-readable words as sent; `message` is its sentences as plain words,
+    `text` those and the codes."""
+
+    status: int
+    codes: tuple[str, ...]
+    param: str
+    message: str
+    text: str
+    clauses: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+    def names(self, *subjects: Fragments) -> bool:
+        """Whether the text has a word of each subject, anywhere."""
+        return all(_any(subject).search(self.text) for subject in subjects)
+
+    def claims(self, *subjects: Fragments, without: Fragments = ()) -> bool:
+        """Whether one clause has a word of each subject, and none of `without`."""
+        return any(_has(clause, subjects, without) for clause in self.clauses)
+
+    def states(self, *subjects: Fragments, without: Fragments = ()) -> bool:
+        """The same of one whole sentence."""
+        return any(_has(sentence, subjects, without) for sentence in self.sentences)
+
+
+def said_by(status: int, error: ErrorBody) -> Said:
+    """The evidence of an error; each code counts as a clause and a sentence of its own."""
+    codes = tuple(plain_words(code) for code in error.codes)
+    text = plain_words(error.said)
+    return Said(
+        status,
+        error.codes,
+        error.param,
+        text,
+        " | ".join((*codes, text)),
+        (*codes, *_split(_CLAUSE, text)),
+        (*codes, *_split(_SENTENCE, text)),
+    )
+
+
+def _split(separator: re.Pattern[str], text: str) -> Iterable[str]:
+    return (part.strip() for part in separator.split(text) if part.strip())
+
+
+def _has(text: str, subjects: tuple[Fragments, ...], without: Fragments) -> bool:
+    if without and _any(without).search(text):
+        return False
+    return all(_any(subject).search(text) for subject in subjects)
+
+
+@functools.cache
+def _any(fragments: Fragments) -> re.Pattern[str]:
+    """Latin words match whole; scripts without spaces have no borders to look for."""
+    latin = [fragment for fragment in fragments if fragment[0].isascii()]
+    other = [fragment for fragment in fragments if not fragment[0].isascii()]
+    return re.compile("|".join([rf"(?<![a-z])(?:{'|'.join(latin)})(?![a-z])"] * bool(latin) + other))
+
+
+# --- the subjects ----------------------------------------------------------------------------------------------------
+
+
+def out_of_money(said: Said) -> bool:
+    """Money is said to be lacking, and not in the same breath as a limit of the minute."""
+    if said.claims(w.MONEY, w.LACK, without=(*w.PER_MINUTE, *w.CHARGED)):
+        return True
+    return said.names(w.MONEY_ALONE) and not said.names(w.PER_MINUTE)
+
+
+def quota_used_up(said: Said) -> bool:
+    """A quota, a plan or a free allowance is used up, or payment is asked for. It may still be one of the minute."""
+    return said.claims(w.QUOTA, w.USED_UP) or said.names(w.PAY)
+
+
+def of_the_day(said: Said) -> bool:
+    """What is used up is that of a day, a week or a month."""
+    return said.states(w.PER_DAY, w.USED_UP) or said.states(w.PER_DAY, w.RATE) or said.claims(w.QUOTA, w.PER_DAY)
+
+
+def of_the_minute(said: Said) -> bool:
+    return said.names(w.PER_MINUTE)
+
+
+def too_fast(said: Said) -> bool:
+    """A limit on the rate of requests, tokens or calls at once."""
+    return said.names(w.RATE)
+
+
+def said_too_fast(said: Said) -> bool:
+    """The same in a sentence: codes like `TooManyRequests` only repeat the status."""
+    return bool(_any(w.RATE).search(said.message))
+
+
+def one_request_too_large(said: Said) -> bool:
+    """A rate limit that this one request alone does not fit: waiting cannot help."""
+    return said.names(w.ONE_REQUEST) and not said.names(w.WAIT)
+
+
+def too_long(said: Said) -> bool:
+    """The conversation is too long; not one string field, nor tokens of a minute."""
+    if said.param and not _is_text_field(said.param):
+        return False
+    sentences = (_any(w.AT_LEAST).sub(" ", _any(w.OUTPUT).sub(" ", sentence)) for sentence in said.sentences)
+    return any(_has(sentence, (w.SIZE, w.TOO_BIG), (*w.PER_MINUTE, *w.NOT_TEXT)) for sentence in sentences)
+
+
+def context_named(said: Said) -> bool:
+    """The same in words that leave no doubt, for statuses that usually mean something else."""
+    return said.states(w.CONTEXT, w.TOO_BIG, without=(*w.PER_MINUTE, *w.NOT_TEXT))
+
+
+def output_limit_named(said: Said) -> bool:
+    """The limit on the reply is said to be too large; one that is too small is another fault."""
+    return any(_output_sentences(said))
+
+
+def only_output_named(said: Said) -> bool:
+    """Whether the reply's limit is what is too large, or its sum with the prompt: then lowering it may do."""
+    if _any(w.OUTPUT).fullmatch(plain_words(said.param)):
+        return True
+    return any(_output_is_the_subject(sentence) for sentence in _output_sentences(said))
+
+
+def _output_sentences(said: Said) -> Iterator[str]:
+    for sentence in said.sentences:
+        beside = _any(w.AT_LEAST).sub(" ", _any(w.OUTPUT).sub(" ", sentence))
+        if _has(sentence, (w.OUTPUT,), (*w.PER_MINUTE, *w.BUDGET)) and _any(w.TOO_BIG).search(beside):
+            yield sentence
+
+
+def _output_is_the_subject(sentence: str) -> bool:
+    """It is named first, or beside the prompt as a sum, or alone."""
+    output, other = _any(w.OUTPUT).search(sentence), _any(w.INPUT).search(_any(w.OUTPUT).sub(_blank, sentence))
+    if other is None or (output and output.start() < other.start()):
+        return True
+    return bool(_any(w.TOGETHER).search(sentence))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "-" * len(found[0])
+
+
+def _is_text_field(param: str) -> bool:
+    last = re.split(r"[.\[\]]+", param.rstrip("]").rstrip("0123456789[."))[-1]
+    return any(word in w.TEXT_FIELDS for word in plain_words(last).split())
+
+
+def no_tools(said: Said) -> bool:
+    tools_param = said.param in ("tools", "tool_choice") and "support" in said.text
+    return tools_param or said.claims(w.TOOLS, w.NO_TOOLS, without=w.NAMED_TOOL)
+
+
+def filtered(said: Said) -> bool:
+    return said.names(w.FILTER)
+
+
+def barred(said: Said) -> bool:
+    """The account, its place or its rights are refused."""
+    return said.claims(w.OWNER, w.BARRED) or said.names(w.RIGHTS_ALONE)
+
+
+def key_refused(said: Said) -> bool:
+    return said.claims(w.KEY, w.KEY_FAULT)
+
+
+def no_model(said: Said) -> bool:
+    return said.names(w.NO_MODEL)
+
+
+def busy(said: Said) -> bool:
+    return said.names(w.BUSY)
+
+
+def passes(said: Said) -> bool:
+    return said.names(w.PASSES)
+
+
+def of_the_template(said: Said) -> bool:
+    return said.names(w.TEMPLATE)
+
+
+def request_refused(said: Said) -> bool:
+    """A part of the request is named and said to be wrong; "invalid request" alone names nothing."""
+    if said.param:
+        return True
+    clauses = (_any(w.VAGUE).sub(" ", clause) for clause in said.sentences)
+    return any(_has(clause, (w.REQUEST_PART, w.WRONG), ()) for clause in clauses)
+
+
+def call_unreadable(said: Said) -> bool:
+    """The endpoint could not read what the model wrote as a tool call or as JSON."""
+    return said.names(w.CALL_UNREADABLE)

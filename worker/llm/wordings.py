@@ -1,0 +1,298 @@
+"""The words by which providers speak of a subject: data for `evidence.py`, which says how they count together.
+
+Fragments of regular expressions over simplified text: lower case, `snake_case`, `camelCase` and hyphens taken apart,
+no quotes, "n't" as " not". So the code `InsufficientBalance` and the sentence "Insufficient balance." read the same.
+Other languages stand beside English where providers use them.
+"""
+
+from __future__ import annotations
+
+# --- (a) tokens and length -------------------------------------------------------------------------------------------
+SIZE = (
+    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "n ctx", "num ctx", r"(?:max )?model len\w*",
+    r"prompts?(?! (?:cach|id\b|template|filter|token details))", "inputs?(?! (?:queue|type|schema|audio|image))",
+    "messages?(?=.{0,40}(?:tokens|too l|length|size|char))", "conversation", "(?:chat )?history", "tokens(?! details)",
+    "token (?:count|limit|length|number|size|window|quota|budget|total|num)",
+    "content(?! (?:filter|type|polic|manag))", "sequence(?: length|s? of length|s? too)",
+    "request (?:entity|body|payload|size)", "payload", "body size",
+    "requests? (?:is |was |are )?too (?:long|large|big)", "上下文", "输入", "提示", "长度", "字数", "コンテキスト",
+    "トークン", "入力", "jetons", "contexto", "contexte", r"kontext\w*", "eingabe", "entrada", r"контекст\w*",
+    r"токен\w*", "토큰", "컨텍스트",
+)  # fmt: skip
+TOO_BIG = (
+    r"exceed\w*", r"overflow\w*", r"surpass\w*", r"outgr\w+", r"over (?:the|its|our|your|this|\d)", "longer", "larger",
+    "greater", "bigger", "higher than", "above", "beyond", "too (?:long|large|many|big|lengthy|much|high)", r"max\w*",
+    "at most", "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", "less than", "fewer than", "shorter",
+    "smaller", "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*",
+    r"trim\w*", r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of",
+    "ran out of", "capacity", "range", "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)",
+    ">", r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
+    "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
+    r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
+)  # fmt: skip
+OUTPUT = (
+    r"max(?:imum)?(?: \w+)? ?(?:completion|output|new|generat\w+|response) tokens", "max(?:imum)? tokens", "maxtokens",
+    "(?:completion|output|generation|response) (?:tokens?|length|limit)", "num predict", "(?:new|generated) tokens",
+    r"generate (?:up to )?(?:\d+|more|that many|so many) tokens", "output (?=(?:is |was )?(?:capped|limited))",
+    "tokens to (?:generate|sample)", "tokens (?:in|for) the (?:completion|output|response)", "最大输出", "输出长度",
+    "生成长度",
+)  # fmt: skip
+INPUT = (
+    "prompts?", "inputs?", "messages?", "conversation", "context", "history", "n ctx", r"model len\w*",
+    "sequence length", "上下文", "输入",
+)  # fmt: skip
+CONTEXT = (
+    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "n ctx",
+    r"prompts?(?! (?:cach|id\b|template))", r"(?:max )?model len\w*", "sequence length",
+    "input (?:tokens?|length|is|too)", "conversation", "上下文", "输入长度",
+)  # fmt: skip
+TOGETHER = (
+    r"\+", "plus", "and max", "sum", "total", r"combin\w+", "together", r"remain\w*", "left", r"\d - \d",
+)  # fmt: skip
+BUDGET = (
+    "budget tokens", "(?:thinking|reasoning) budget",
+)  # fmt: skip
+AT_LEAST = (
+    "must be (?:greater|larger|more|higher|bigger)[^.;|]*", "at least", "minimum",
+    r"(?:greater|more|larger|bigger|higher) than (?:or equal to )?-?[01]\b", "positive", r">=? ?[01]\b", "non ?zero",
+    "too (?:small|low|short)", "below",
+)  # fmt: skip
+ONE_REQUEST = (
+    r"(?:request|prompt|message|input)s?(?: \w+){0,3} (?:is|are|was)? ?too (?:large|long|big)",
+    "(?:this|single|one|each|your) (?:request|prompt|message) (?:alone|by itself|on its own)",
+    "(?:single|individual|one) request", "request alone", "never (?:be|fit|succeed)",
+    r"(?:reduce|shorten|decrease)(?: \w+){0,2} (?:message|prompt|input|request|messages)s?(?: size| length)?",
+)  # fmt: skip
+NOT_TEXT = (
+    "images?", "audio", "videos?", "files?", "attachments?", "pdfs?", "documents?", "schema", "tool ?choice",
+    "tool names?", "function names?", "descriptions?", "stop sequences?", "metadata", "properties", r"enum\w*",
+    "embeddings?", "cache ?keys?", "budget tokens", "thinking budget", "reasoning budget", "max output",
+)  # fmt: skip
+TEXT_FIELDS = (
+    "messages", "message", "content", "contents", "text", "prompt", "input", "inputs", "parts", "query", "tokens",
+)  # fmt: skip
+
+# --- (b) money and rights --------------------------------------------------------------------------------------------
+MONEY = (
+    "credits?", "(?<!load )balance", "billing", "payments?", "funds?", "funding", "spend(?:ing|s)?", "pre ?paid",
+    "invoices?", "(?<!token )(?<!thinking )(?<!reasoning )budget(?! tokens)", "wallet", "usd", "dollars?", "money",
+    "cost limit", "account quota", "resource ?packs?", "free (?:trial|package|allowance)", "trial",
+    "subscription(?! key)", "extra usage", "top ?up", "余额", "额度", "资源包", "账户", "帐户", "账号", "残高",
+    "saldo", "crédits?", "créditos?", "guthaben", r"средств\w*", r"баланс\w*", "잔액", "크레딧",
+)  # fmt: skip
+LACK = (
+    r"insufficient\w*", r"not (?:enough|sufficient|cover\w*|active|enabled|set ?up|funded)",
+    r"no (?:more |remaining |available |valid |active |sufficient )?(?:credit|balance|fund|quota|money|payment"
+    r"|resource)\w*", "out of", "(?:ran|run|running|runs) out", r"exhaust\w*", r"deplet\w+", "used (?:up|all|out)",
+    "all used", "reached", "hit", r"exceed\w*", "over (?:the |its |your )", "too low", "low", "below", "negative",
+    "overdue", "past due", "unpaid", r"owe\w*", "outstanding", "expired?", "inactive", "disabled", "empty", "zero",
+    "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no",
+    "has no", r"fail\w*", r"declin\w+", "afford", r"remain\w* 0", r"is (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?",
+    "depleted", "consumed", "spent", "gone", "nothing left", "(?:to|must|should) be enabled", "on hold", "不足",
+    "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用", "不够", "失败",
+    r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend", r"недостат\w+", "부족",
+)  # fmt: skip
+CHARGED = (
+    "charged", "billed", "deducted", "refunded",
+)  # fmt: skip
+MONEY_ALONE = (
+    r"arrear\w*", "payment required", "in arrears", "insufficient quota", "unpaid", "overdue",
+    "out of (?:money|credits?|funds)", "account (?:is )?(?:overdue|in debt|unfunded)",
+    "pay ?as ?you ?go (?:not|required)", "欠费", "请充值", "余额不足", "无可用资源包", "残高不足",
+)  # fmt: skip
+QUOTA = (
+    "quotas?", "usage (?:limit|cap|quota|allowance)s?", "plan (?:limit|quota)s?", "allowance",
+    r"free (?:tier|plan|quota|model\w*|usage|requests?|limit)",
+    "(?:spend|spending|monthly|weekly|daily|hard|package|tier|inference|usage) (?:usage |request |token "
+    "|rate )?(?:limit|cap|quota|budget|allowance)s?", "配额", "限额", "用量", "免费", "quoten?", "cuota", "kontingent",
+    "割り当て", "クォータ", "할당량", r"квот\w*",
+)  # fmt: skip
+USED_UP = (
+    *LACK, "limit (?:is |was |has been )?(?:reached|hit|exceeded)", "limit exceeded", "limited", "超", "达到", "达",
+    "上限", r"agotad\w+", r"excedid\w+", r"dépass\w+", "überschritten", "超過", "초과", r"исчерп\w+", r"превы\w+",
+)  # fmt: skip
+PAY = (
+    "top (?:it )?up", r"recharg\w+",
+    r"add(?:ing)? (?:more |some |a |new )?(?:\d+ )?(?:credit|fund|payment|money|balance)\w*", r"buy\w*", r"purchas\w+",
+    r"(?:requires?|needs?)(?: \w+){0,3} (?:credits?|balance|payment|subscription|paid|plan)", "upgrade (?:to|your)",
+    "充值", "续费", "请购买",
+)  # fmt: skip
+OWNER = (
+    "accounts?", "organi[sz]ations?", "orgs?", "project(?! not)", "teams?", "workspace", "api ?key", "your key",
+    "ip(?: address)?", "regions?", "country", "countries", "(?:user )?location", "territory", "tenant", "subscription",
+    "账户", "账号", "帐号", "帐户", "地区", "用户",
+)  # fmt: skip
+BARRED = (
+    r"suspend\w*", "disabled", r"deactivat\w+", "banned", "blocked", "terminated", "locked", "frozen", "restricted",
+    "denied", "revoked access",
+    r"not (?:\w+ ){0,2}(?:allowed|authori[sz]ed|permitted|supported|verified|activated|active|enabled|entitled"
+    r"|available)", "must be verified", "unsupported",
+    r"(?:no|not have|lacks?|without)(?: \w+){0,2} (?:access|permission)s?", "flagged", r"violat\w+",
+    "not (?:exist|open)", "封", "禁用", "冻结", "锁定", "实名", "未认证", "无权", "不支持", "未开通", "异常",
+)  # fmt: skip
+RIGHTS_ALONE = (
+    "permission denied", "access denied", "access (?:to (?:the|this) model )?(?:is )?(?:denied|forbidden|not allowed)",
+    "not authori[sz]ed (?:to|for)", r"(?:do|does) not have (?:\w+ ){0,3}(?:access|permission)", "unsupported country",
+    "model not open", "no (?:access )?permission", "verify your organi[sz]ation", "无权限", "没有权限", "权限不足",
+    "未开通", "实名认证",
+)  # fmt: skip
+
+# --- (c) time --------------------------------------------------------------------------------------------------------
+PER_MINUTE = (
+    r"(?:per|a|an|each|every|/) ?(?:min|minute|sec|second|hour|s|m|h)\b", r"[rtq]p[msh]\b",
+    r"\d ?/ ?(?:min|minute|s|sec|hour|m|h)\b", "minutely", r"every \d+ (?:s|m|h)\w*", "allocated quota exceeded",
+    r"throttl\w*", r"burst\w*", r"concurren\w+", "# ?token limit", "in parallel", r"simultaneous\w*", "每分钟", "每秒",
+    "每小时", "并发", "频率", "限流", "速率", "por minuto", "par minute", "pro minute", "毎分", "분당",
+)  # fmt: skip
+PER_DAY = (
+    r"(?:per|a|each|every|/) ?(?:day|week|month|24 ?h\w*)\b", r"[rt]p[d]\b", "daily", "weekly", "monthly", "today",
+    "this (?:month|week|day)", "24 hours", "每天", "每日", "当日", "今日", "每月", "本月", "每周", r"diari\w+",
+    r"mensu\w+", r"quotidien\w*", r"täglich\w*", "日次", "月次",
+)  # fmt: skip
+RATE = (
+    r"rate ?limit\w*", "rate exceeded", "rate quota", "request rate",
+    r"too many (?:\w+ )?(?:requests?|calls|connections|tokens,? please wait)", r"throttl\w*", "slow(?:ing)? down",
+    "requests? limit (?:is |has been |was )?(?:reached|exceeded|hit)", "too (?:frequent|fast|quickly)",
+    r"concurren\w+ (?:\w+ ){0,3}(?:limit|exceed|reach|too)\w*",
+    r"(?:limit|exceed\w*|reach\w*|too many|maximum)(?: \w+){0,6} concurren\w+", "back off", "max rpm", "tpm limit",
+    "rpm limit", "qps limit",
+    r"(?:tokens?|requests?|queries|calls)(?: \w+){0,2} (?:per|a|/) ?(?:min|minute|sec|second|hour|day)",
+    "请求过于频繁", "请求过多", "频率", "限流", "速率", "并发", "过快", "使用率", "请求数", "demasiadas",
+    "trop de requêtes", "zu viele anfragen", "リクエストが多", r"слишком много запрос\w*", "요청이 너무", "操作太频繁",
+)  # fmt: skip
+WAIT = (
+    r"(?:try|retry|again)(?: \w+){0,2} (?:in|after|later)", "please (?:wait|retry)",
+    r"wait (?:a|for|until|\d|before|and)", "later", "slow down", r"in \d[\d.]* ?(?:s|m|h)\w*", "稍后", "稍候", "秒后",
+    "más tarde", "plus tard", "später",
+)  # fmt: skip
+BUSY = (
+    r"overload\w*", "over ?capacity", "at capacity",
+    r"(?:no|insufficient|lack of|out of|exceed\w*|flex)(?: \w+){0,2} (?:capacity|workers?|instances?|replicas?"
+    r"|resources?)", "too busy", r"saturat\w+",
+    r"(?:server|service|system|engine|model|endpoint|worker)s?(?: \w+){0,3} (?:busy|loading|starting|warming"
+    r"|overloaded|unavailable)", "busy", "high (?:demand|load|traffic)", "heavy (?:load|traffic)", "loading model",
+    "cold start", "queue (?:is )?full", "temporarily (?:unavailable|overloaded|rate)", "service unavailable",
+    r"scal\w+ up", "maximum pending", "model not ready", "not ready(?: yet)?", "still loading", "being loaded", "繁忙",
+    "过载", "负载", "访问量过大", "忙", "混雑", r"sobrecargad\w*", r"surchargé\w*", "überlastet",
+)  # fmt: skip
+PASSES = (
+    r"(?:try|retry|trying)(?: \w+){0,3} (?:again|later|shortly|soon|request)", "retry", r"temporar\w+",
+    r"transient\w*", r"intermittent\w*", r"time ?d? ?out\w*", r"timeout\w*", "deadline exceeded",
+    r"(?:connection|connect|socket|stream|network|upstream)(?: \w+){0,4} (?:reset|refused|closed|error|aborted"
+    r"|lost|broken|fail\w*|disconnect\w*|terminat\w*)",
+    r"(?:reset|refused|closed|lost|failed|broken)(?: \w+){0,2} (?:connection|upstream|stream)", "upstream",
+    "bad gateway", "server had an error", "broken pipe", "maintenance", r"restart\w*", "network error",
+    "engine (?:is )?(?:dead|process)", "engine dead error", "请稍后", "超时", "重试", "暂时", "网络错误",
+)  # fmt: skip
+
+# --- (d) the provider's filter ---------------------------------------------------------------------------------------
+FILTER = (
+    r"content (?:was |is |has been )?filter\w*", "filtered",
+    r"content (?:management |safety |usage |moderation )?polic\w+",
+    r"(?:usage|acceptable use|safety|content|community|responsible ai) (?:polic\w+|guidelines)(?: violation)?",
+    r"content violat\w+", r"moderat\w+", "inappropriate",
+    r"(?:harmful|unsafe|offensive|sensitive|prohibited|objectionable|illegal|disallowed|hateful|hate|violent"
+    r"|sexual|explicit|toxic|abusive|dangerous)(?: \w+){0,3} (?:content|words?|information|material|text|input"
+    r"|prompt|topics?)",
+    r"(?:content|input|prompt|output|text|message)s?(?: \w+){0,4} (?:flagged|unsafe|sensitive|harmful|prohibited"
+    r"|inappropriate|offensive|illegal|blocked)", "flagged (?:as|for|by)", "data ?inspection ?failed",
+    r"safety (?:system|filter|setting|check|reason|policy|guard)\w*", "guard ?rails?", r"jail ?break\w*",
+    "content exists risk", "(?:considered |content )?high risk", "content risk", "risk control",
+    r"sensitive content\w*", "prompt(?: was)? blocked", "block ?reason", r"responsible ai\w*",
+    r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms)", "invalid prompt", "prompt injection", "敏感", "违规",
+    "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全", "不適切", r"inapropiad\w+",
+    r"unangemessen\w*",
+)  # fmt: skip
+
+# --- (e) tools, roles and other features -----------------------------------------------------------------------------
+UNSUPPORTED = (
+    "unsupported",
+    r"not (?:\w+ ){0,2}(?:support\w*|allowed|permitted|available|enabled|accepted|implemented|valid|recogni[sz]ed"
+    r"|compatible|configurable)", "unrecogni[sz]ed", "unknown", "unexpected", "extra (?:forbidden|inputs?|fields?)",
+    "forbidden", "deprecated", "incompatible",
+    "(?:cannot|can not|must not|may not|should not) be (?:used|set|specified|combined|provided|sent|modified"
+    "|changed|present)",
+    "(?:cannot|unable to|does not|do not|not able to) (?:use|support|accept|handle|take|allow|recogni[sz]e|process)",
+    "only (?:supports?|allows?|accepts?|the default)", "no support", "requires?", "remove", "without support",
+    "support(?:s|ed)? only", r"refus\w+", "disabled",
+    r"must be (?:omitted|unset|removed|left out|none|null|absent|1\b|default|false|true)", "不支持", "不允许",
+    "不可用", "未启用", "サポートされていません", r"no (?:es )?(?:soporta|compatible)\w*", "nicht unterstützt",
+)  # fmt: skip
+TOOLS = (
+    "tools?(?! call ids?)", "tool ?choice", "tool ?(?:use|calls?|calling)", "functions?(?: ?call(?:s|ing)?)?", "工具",
+    "函数调用",
+)  # fmt: skip
+NAMED_TOOL = (
+    "tool names?", "function names?", "parallel tool calls?", "schemas?", r"propert\w+", "keywords?",
+)  # fmt: skip
+NO_TOOLS = (
+    *UNSUPPORTED[:1], r"(?:do|does|did|can) ?not (?:\w+ ){0,2}(?:support|accept|allow|handle|use)\w*",
+    "cannot (?:use|handle|call)", r"not (?:\w+ ){0,2}(?:supported|enabled|available|allowed|implemented|permitted)",
+    r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:tool|function)",
+    "requires? enable auto", "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持",
+    "未启用",
+)  # fmt: skip
+
+# --- (f) key and model -----------------------------------------------------------------------------------------------
+KEY = (
+    "api ?(?:keys?|tokens?)", "apikey", "access ?(?:token|key)s?", "bearer(?: token)?", "credentials?",
+    r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?", "auth", "subscription key", "secret key", "密钥",
+    "令牌", "鉴权", "认证", "apiキー", "clave", "schlüssel",
+)  # fmt: skip
+KEY_FAULT = (
+    r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
+    "not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set)", "no", "malformed", r"fail\w*",
+    "unauthori[sz]ed", "deleted", "disabled", "required", "bad", "provide", "unknown", "denied", r"reject\w*", "无效",
+    "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
+)  # fmt: skip
+NO_MODEL = (
+
+    r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
+    r"|unsupported) (?:\w+ )?model(?: ?name| ?id| identifier)?(?! (?:output|response|reply|param|kwarg|argument"
+    r"|setting|option|field))\b", "models? ?(?:not|does not|do not) ?(?:exist|found)",
+    r"(?:model|deployment|engine)\b.{0,120}?\b(?:not (?:be )?(?:found|exist\w*|available|served|deployed"
+    r"|installed|downloaded|pulled|hosted|known|registered|recogni[sz]ed|supported(?! (?:with|for|by|as)\b)"
+    r"|a valid|a chat model|valid|online|configured)|(?:decommissioned|retired|removed|shut ?down|discontinued"
+    r"|sunset|deprecated|end of life|no longer))", r"(?:find|found|locate|recogni[sz]e|serve|know)(?: \w+){0,3} model",
+    "no models? (?:loaded|found|available|named|with|matching|configured)", "no endpoints found",
+    r"no (?:healthy )?deployments?(?: \w+)? (?:found|available|for)", "no allowed providers", "not a valid model",
+    "deployment not found", "model not exist", "list of available models", "not found(?: the)? model",
+    "invalid endpoint or model", "模型(?:.{0,30})(?:不存在|下线|未找到|找不到|已停用|不可用|无效)", "不存在的模型",
+    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)",
+)  # fmt: skip
+
+# --- (g) templates and requests --------------------------------------------------------------------------------------
+TEMPLATE = (
+    r"jinja\w*", "chat template", "template error", r"templat\w+ (?:render\w*|syntax|fail\w*)",
+    "apply(?:ing)? (?:chat )?template", "undefined error", "roles must alternate", "raise exception",
+)  # fmt: skip
+REQUEST_PART = (
+    r"param\w*", "fields?", r"argument\w*", "propert(?:y|ies)", "values?", "roles?", "messages?", "body", "json",
+    "schemas?", "tools?", "functions?", "temperature", "top [pk]", "stop", "system", "assistant", "user", "content",
+    "format", "keys?", "headers?", "options?", r"enum\w*", "string", "array", "integer", "number", "object", "type",
+    "input", "prompt", "max tokens", "tool ?choice", "reasoning(?: effort)?", "thinking", "images?", "seed",
+    "logprobs?", r"stream\w*", "penalty", "参数", "字段", "格式", "消息", "パラメータ", r"parámetro\w*",
+)  # fmt: skip
+WRONG = (
+    r"invalid\w*", "missing", "unexpected", "unknown", "required", "must", "should", "expected", "malformed",
+    "illegal", "validation", "unprocessable",
+    r"(?:fail\w*|could not|cannot|unable to) (?:to )?(?:parse|deserialize|decode|validate|understand|process)",
+    "out of range", "too (?:long|large|many|small|short|big)", "above max", "longer", "larger", r"exceed\w*",
+    "more than", "at least", "at most", "duplicate", "mismatch", r"conflict\w*", "empty", "none is not", "cannot be",
+    r"not (?:a|an|be|in|match\w*|one of)", "errors? (?:parsing|decoding|in)", "bad", "incorrect", "wrong", "alternate",
+    r"follow\w*", r"preced\w*", *UNSUPPORTED, "错误", "无效", "非法", "不合法", "缺少", "有误", "不能为空", "不正确",
+    r"inválid\w+",
+)  # fmt: skip
+VAGUE = (
+    "invalid argument", r"invalid request\w*(?: error)?", r"bad request\w*",
+    "(?:the )?request (?:is |was )?(?:invalid|malformed|bad)", "request contains an invalid argument",
+    "unprocessable entity",
+)  # fmt: skip
+CALL_UNREADABLE = (
+    "tool use failed",
+    r"(?:fail\w*|could not|cannot|unable|error|invalid|malformed|unparse?able)(?: \w+){0,6} (?:tool"
+    r"|function)s?(?: ?call\w*)?",
+    r"fail\w* to (?:parse|generate|decode|validate)(?: \w+){0,2} (?:json|input|output|response|generation|tool\w*"
+    r"|function\w*)", "json validate failed", r"fail\w* to (?:call|adhere)",
+    r"(?:tool|function) ?calls?(?: \w+){0,4} (?:fail\w*|invalid|malformed|not (?:be )?(?:parsed|valid))",
+)  # fmt: skip
