@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.core.errors import BrokenOff, CallEnded
@@ -132,11 +132,13 @@ def outcome(content: bytes) -> str:
         return ended.message
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_raise_anything_but_an_ended_call(content: bytes) -> None:
     assert len(outcome(content)) < 700
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(PLAIN) - 1))
 def test_a_reply_cut_anywhere_is_no_reply(cut: int) -> None:
     with pytest.raises(CallEnded):
@@ -146,6 +148,7 @@ def test_a_reply_cut_anywhere_is_no_reply(cut: int) -> None:
 CUT_ME = stream(*TALK[:2], chunk({"content": "2"}), chunk({}, "stop"), end="")
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(CUT_ME) - 20))
 def test_a_stream_cut_anywhere_before_its_end_is_no_reply(cut: int) -> None:
     with pytest.raises(CallEnded):
@@ -162,12 +165,14 @@ bodies = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(bodies, min_size=1, max_size=4))
 def test_no_json_raises_anything_but_an_ended_call(values: list[object]) -> None:
     for content in (json.dumps(values[0]).encode(), stream(*values)):
         assert isinstance(outcome(content), str)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, bodies, max_size=3), bodies, bodies)
 def test_no_message_usage_or_reason_raises(message: dict[str, object], usage: object, reason: object) -> None:
     body = {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.core import errors
@@ -112,6 +112,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.integers(100, 599), json_values, st.dictionaries(st.sampled_from(["retry-after", "date"]), st.text()))
 def test_any_body_becomes_a_short_error(status: int, body: object, headers: dict[str, str]) -> None:
     error = from_status(status, body, headers)

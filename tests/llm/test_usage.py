@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.core.records import Usage
@@ -67,6 +67,7 @@ def test_usage_is_found_where_providers_put_it(body: dict[str, Any]) -> None:
 counts = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.booleans()
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"]), counts)
 )

@@ -110,9 +110,8 @@ def ending_of(finish_reason: object) -> Ending:
 def reason_text(finish_reason: object) -> str | None:
     """A `finish_reason` as text: the name of a number, the type of an object; None where there is none."""
     if isinstance(finish_reason, dict):
-        finish_reason = next(
-            (finish_reason[name] for name in ("type", "reason", "name") if finish_reason.get(name)), "odd"
-        )
+        named = (finish_reason.get(name) for name in ("type", "reason", "name"))
+        finish_reason = next((name for name in named if isinstance(name, str)), "odd")
     if finish_reason is None or isinstance(finish_reason, str):
         return finish_reason
     if isinstance(finish_reason, int) and not isinstance(finish_reason, bool) and 0 <= finish_reason < len(_NUMBERS):
