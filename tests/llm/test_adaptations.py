@@ -70,6 +70,17 @@ def test_what_was_tried_in_vain_is_not_learned() -> None:
     assert len(server.requests) == 2
 
 
+def test_a_refusal_inside_a_success_teaches_as_well() -> None:
+    body = json.dumps({"error": {"message": "temperature is not supported here", "code": "400"}}).encode()
+
+    def serve(connection: Connection) -> None:
+        while request := connection.read_request():
+            connection.send(http(200, body if "temperature" in request.body else completion()))
+
+    with serving(serve) as server:
+        assert features(ask(server).learned) == {"without:temperature": None}
+
+
 def always(connection: Connection, response: bytes) -> None:
     while connection.read_request():
         connection.send(response)

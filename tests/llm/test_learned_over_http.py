@@ -25,6 +25,9 @@ LEARNED: dict[str, dict[str, Any]] = {
     "fields-refused": {},
     "fields-forbidden": {},
     "system-refused": {},
+    "stream-refused": {},
+    "output-capped": {},
+    "output-left": {},
     "thinking-refused": {},
     "reasoning-refused": CARRIED,
     "content-null": SILENT,
@@ -48,7 +51,7 @@ def server() -> Iterator[Control]:
 def ask(server: Control, place: str, form: str, known: Sequence[Adaptation] = (), **first: Any) -> ModelReply:
     body = asked(form, 1, **first)
     extra = {"tools": body["tools"]} if "tools" in body else {}
-    request = ModelRequest("practice", body["messages"], "", 0.0, ("\nObservation:",), 1000, extra=extra)
+    request = ModelRequest("practice", body["messages"], "", 0.0, ("\nObservation:",), 4000, extra=extra)
     client = ModelClient(f"{server.url}/quirk/{place}/v1", KEY)
     try:
         return client.complete(request, 30, Abort(), known)

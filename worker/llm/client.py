@@ -156,21 +156,25 @@ class ModelClient:
         while True:
             body = adapt(usual, (*known, *tried))
             response = self._send(body, headers, secrets, call)
-            said = None if response.is_success else read_body(response.content)
-            ended = self._refused(response, said, secrets)
-            if ended is None:
-                completion = read_completion(response.content, response.headers, secrets)
-                return completion, tuple({one.feature: one for one in tried}.values())
-            refusal = Refusal(body, request.users_fields, read_error(said, secrets), ended, tried)
-            change = None if users_own(refusal) else change_for(refusal)
-            if change is None:
-                raise _with_remedy(ended, users_own(refusal))
-            tried.append(change)
+            try:
+                return self._read(response, secrets), tuple({one.feature: one for one in tried}.values())
+            except CallEnded as ended:
+                error = read_error(read_body(response.content), secrets)
+                refusal = Refusal(body, request.users_fields, error, ended, tried)
+                change = None if users_own(refusal) else change_for(refusal)
+                if change is None:
+                    raise _with_remedy(ended, users_own(refusal)) from None
+                tried.append(change)
 
-    def _refused(self, response: httpx2.Response, said: object, secrets: tuple[str, ...]) -> CallEnded | None:
-        """The error of a response; it may be the proxy's own, so that this is named too. None: it holds a reply."""
+    def _read(self, response: httpx2.Response, secrets: tuple[str, ...]) -> Completion:
+        """The reply of a response, or the error that it holds, whatever its status."""
+        said = None if response.is_success else read_body(response.content)
         if response.is_success or unreadable_call(response.status_code, said) is not None:
-            return None
+            return read_completion(response.content, response.headers, secrets)
+        raise self._refused(response, said, secrets)
+
+    def _refused(self, response: httpx2.Response, said: object, secrets: tuple[str, ...]) -> CallEnded:
+        """The error of a response that is no success; it may be the proxy's own, so that this is named too."""
         if self._proxy is not None and response.status_code == httpx2.codes.PROXY_AUTHENTICATION_REQUIRED:
             return AccessDenied(f"the proxy {self._proxy.name} refuses: {WANTS_LOGIN}", usage=FREE, status=407)
         usage = find_usage(said)
