@@ -60,8 +60,9 @@ class Gate:
     def answered(self, endpoint: EndpointSettings) -> None:
         """The endpoint gave a reply: a probe that succeeds opens it for all. Never at the cost of the reply."""
         now = self._answered_at[endpoint.endpoint_id] = time.monotonic()
-        found = self._paused.get(endpoint.endpoint_id)
         try:
+            self._refresh(now - FRESH_S)  # it may have been paused while this call was under way
+            found = self._paused.get(endpoint.endpoint_id)
             if found is not None and (found.probe_run is not None or found.kind in OPENED_BY_ANY_ANSWER):
                 resume(self._store, endpoint.endpoint_id)
                 self.forget()
