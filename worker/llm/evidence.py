@@ -20,7 +20,7 @@ _URL = re.compile(r"https?://[^\s#]*")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINED = re.compile(r"(?<=[a-z])[-.](?=[a-z])")
 _CLAUSE = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;!?|()\[\]{}\n，。；：！？、（）]")
-_SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[;!?|\n，。；！？]")
+_SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[!?|\n，。；！？]")
 
 
 def plain_words(text: str) -> str:

@@ -17,7 +17,7 @@ SIZE = (
     "request (?:entity|body|payload|size)", "payload", "body size",
     "requests? (?:is |was |are )?too (?:long|large|big)", "上下文", "输入", "提示", "长度", "字数", "コンテキスト",
     "トークン", "入力", "jetons", "contexto", "contexte", r"kontext\w*", "eingabe", "entrada", r"контекст\w*",
-    r"токен\w*", "토큰", "컨텍스트",
+    r"токен\w*", "토큰", "컨텍스트", "text(?! (?:format|type))", "对话", "内容",
 )  # fmt: skip
 TOO_BIG = (
     r"exceed\w*", r"overflow\w*", r"surpass\w*", r"outgr\w+", r"over (?:the|its|our|your|this|\d)", "longer", "larger",
@@ -71,7 +71,6 @@ NOT_TEXT = (
 TEXT_FIELDS = (
     "messages", "message", "content", "contents", "text", "prompt", "input", "inputs", "parts", "query", "tokens",
 )  # fmt: skip
-
 # --- (b) money and rights --------------------------------------------------------------------------------------------
 MONEY = (
     "credits?", "(?<!load )balance", "billing", "payments?", "funds?", "funding", "spend(?:ing|s)?", "pre ?paid",
@@ -91,6 +90,7 @@ LACK = (
     "depleted", "consumed", "spent", "gone", "nothing left", "(?:to|must|should) be enabled", "on hold", "不足",
     "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用", "不够", "失败",
     r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend", r"недостат\w+", "부족",
+    r"-\d", "ended", "crossed",
 )  # fmt: skip
 CHARGED = (
     "charged", "billed", "deducted", "refunded",
@@ -115,7 +115,7 @@ PAY = (
     "top (?:it )?up", r"recharg\w+",
     r"add(?:ing)? (?:more |some |a |new )?(?:\d+ )?(?:credit|fund|payment|money|balance)\w*", r"buy\w*", r"purchas\w+",
     r"(?:requires?|needs?)(?: \w+){0,3} (?:credits?|balance|payment|subscription|paid|plan)", "upgrade (?:to|your)",
-    "充值", "续费", "请购买",
+    "充值", "续费", "请购买", "deposit", "subscribe",
 )  # fmt: skip
 OWNER = (
     "accounts?", "organi[sz]ations?", "orgs?", "project(?! not)", "teams?", "workspace", "api ?key", "your key",
@@ -129,6 +129,7 @@ BARRED = (
     r"|available)", "must be verified", "unsupported",
     r"(?:no|not have|lacks?|without)(?: \w+){0,2} (?:access|permission)s?", "flagged", r"violat\w+",
     "not (?:exist|open)", "封", "禁用", "冻结", "锁定", "实名", "未认证", "无权", "不支持", "未开通", "异常",
+    "not offered",
 )  # fmt: skip
 RIGHTS_ALONE = (
     "permission denied", "access denied", "access (?:to (?:the|this) model )?(?:is )?(?:denied|forbidden|not allowed)",
@@ -136,13 +137,13 @@ RIGHTS_ALONE = (
     "model not open", "no (?:access )?permission", "verify your organi[sz]ation", "无权限", "没有权限", "权限不足",
     "未开通", "实名认证",
 )  # fmt: skip
-
 # --- (c) time --------------------------------------------------------------------------------------------------------
 PER_MINUTE = (
     r"(?:per|a|an|each|every|/) ?(?:min|minute|sec|second|hour|s|m|h)\b", r"[rtq]p[msh]\b",
     r"\d ?/ ?(?:min|minute|s|sec|hour|m|h)\b", "minutely", r"every \d+ (?:s|m|h)\w*", "allocated quota exceeded",
     r"throttl\w*", r"burst\w*", r"concurren\w+", "# ?token limit", "in parallel", r"simultaneous\w*", "每分钟", "每秒",
     "每小时", "并发", "频率", "限流", "速率", "por minuto", "par minute", "pro minute", "毎分", "분당",
+    "this (?:second|minute|hour)", r"\d+[km]? ?/ ?(?:s|sec|m|min|hour)",
 )  # fmt: skip
 PER_DAY = (
     r"(?:per|a|each|every|/) ?(?:day|week|month|24 ?h\w*)\b", r"[rt]p[d]\b", "daily", "weekly", "monthly", "today",
@@ -159,6 +160,7 @@ RATE = (
     r"(?:tokens?|requests?|queries|calls)(?: \w+){0,2} (?:per|a|/) ?(?:min|minute|sec|second|hour|day)",
     "请求过于频繁", "请求过多", "频率", "限流", "速率", "并发", "过快", "使用率", "请求数", "demasiadas",
     "trop de requêtes", "zu viele anfragen", "リクエストが多", r"слишком много запрос\w*", "요청이 너무", "操作太频繁",
+    "rates? (?:is |are )?too high", "token rate",
 )  # fmt: skip
 WAIT = (
     r"(?:try|retry|again)(?: \w+){0,2} (?:in|after|later)", "please (?:wait|retry)",
@@ -184,7 +186,6 @@ PASSES = (
     "bad gateway", "server had an error", "broken pipe", "maintenance", r"restart\w*", "network error",
     "engine (?:is )?(?:dead|process)", "engine dead error", "请稍后", "超时", "重试", "暂时", "网络错误",
 )  # fmt: skip
-
 # --- (d) the provider's filter ---------------------------------------------------------------------------------------
 FILTER = (
     r"content (?:was |is |has been )?filter\w*", "filtered",
@@ -203,7 +204,6 @@ FILTER = (
     "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全", "不適切", r"inapropiad\w+",
     r"unangemessen\w*",
 )  # fmt: skip
-
 # --- (e) tools, roles and other features -----------------------------------------------------------------------------
 UNSUPPORTED = (
     "unsupported",
@@ -230,9 +230,8 @@ NO_TOOLS = (
     "cannot (?:use|handle|call)", r"not (?:\w+ ){0,2}(?:supported|enabled|available|allowed|implemented|permitted)",
     r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:tool|function)",
     "requires? enable auto", "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持",
-    "未启用",
+    "未启用", "unavailable", r"not (?:\w+ ){0,2}accepted",
 )  # fmt: skip
-
 # --- (f) key and model -----------------------------------------------------------------------------------------------
 KEY = (
     "api ?(?:keys?|tokens?)", "apikey", "access ?(?:token|key)s?", "bearer(?: token)?", "credentials?",
@@ -246,7 +245,6 @@ KEY_FAULT = (
     "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
 NO_MODEL = (
-
     r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
     r"|unsupported) (?:\w+ )?model(?: ?name| ?id| identifier)?(?! (?:output|response|reply|param|kwarg|argument"
     r"|setting|option|field))\b", "models? ?(?:not|does not|do not) ?(?:exist|found)",
@@ -258,9 +256,9 @@ NO_MODEL = (
     r"no (?:healthy )?deployments?(?: \w+)? (?:found|available|for)", "no allowed providers", "not a valid model",
     "deployment not found", "model not exist", "list of available models", "not found(?: the)? model",
     "invalid endpoint or model", "模型(?:.{0,30})(?:不存在|下线|未找到|找不到|已停用|不可用|无效)", "不存在的模型",
-    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)",
+    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)", r"model\b.{0,80}?\bnot be located",
+    "there is no model", "no model (?:called|named)",
 )  # fmt: skip
-
 # --- (g) templates and requests --------------------------------------------------------------------------------------
 TEMPLATE = (
     r"jinja\w*", "chat template", "template error", r"templat\w+ (?:render\w*|syntax|fail\w*)",
