@@ -174,6 +174,10 @@ def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(str(part) for part in first["loc"]) or "a setting"
+        if first["type"] == "extra_forbidden":
+            # Neither quoted nor chained: it may be a key that stands where none belongs.
+            hint = "A key goes into a variable of the environment or of .env; api_key_env names the variable."
+            raise UserError(f"{where}: there is no setting {setting}.", hint if "key" in setting else "") from None
         raise UserError(f"{where}: {setting} is {first['input']!r}: {first['msg']}.") from error
     except TypeError as error:
         raise UserError(f"{where} must be a table of settings.") from error

@@ -9,6 +9,7 @@ from api.context import Context, Here
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue
+from worker.llm.address import without_password
 from worker.results import moment
 from worker.store.invariants import HOT, check
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
@@ -26,7 +27,9 @@ def _agent(here: Context, name: str) -> JsonObject:
     try:
         return here.agents.configuration(name)
     except UserError as error:
-        return here.agents.get(name).model_dump(mode="json") | {"problem": error.message}
+        agent = here.agents.get(name)
+        shown = {"base_url": without_password(agent.base_url), "problem": error.message}
+        return agent.model_dump(mode="json") | shown
 
 
 @router.get("/tools")

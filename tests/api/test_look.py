@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from api.app import create_app
 from tests.api.conftest import Api, make_context
 from tests.api.words import act, admit_bells
 from tests.store.conftest import World
-from worker.store.session import open_store
+from worker.agents import load_agents
+from worker.core.errors import UserError
+from worker.settings import Settings
+from worker.store.session import Store, open_store
 
 
 def test_agents_and_tools_are_listed_with_what_they_do(api: Api, moved: World) -> None:
@@ -21,6 +25,30 @@ def test_agents_and_tools_are_listed_with_what_they_do(api: Api, moved: World) -
     tools = {item["name"]: item for item in api.client.get("/api/tools").json()["items"]}
     assert tools["calculator"]["queue"] == "tools.local" and tools["calculator"]["workers"] == 1
     assert tools["calculator"]["parameters"]["type"] == "object"
+
+
+def test_an_agent_with_an_address_that_cannot_be_used_is_listed_without_the_password_in_it(
+    store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "agents.toml").write_text(
+        '[agents.odd]\nmodel = "m"\nbase_url = "http://me:hunter22@host:port/v1?key=hunter22"\n'
+    )
+    context, _, _ = make_context(store, tmp_path, agents_file=tmp_path / "agents.toml")
+    with TestClient(create_app(context), base_url="http://127.0.0.1") as client:
+        listed = client.get("/api/agents")
+        refused = client.post("/api/runs", json={"question": "hello", "agent": "odd"})
+    (odd,) = [item for item in listed.json()["items"] if item["name"] == "odd"]
+    assert "base_url of agent 'odd'" in odd["problem"] and "http://host:port/v1" in odd["problem"]
+    assert refused.status_code == 422 and "http://host:port/v1" in refused.text
+    assert "hunter22" not in listed.text + refused.text
+
+
+def test_a_key_in_the_agents_file_is_refused_and_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / "agents.toml").write_text('[agents.odd]\napi_key = "sk-hunter22"\n')
+    with pytest.raises(UserError, match=r"agent 'odd': there is no setting api_key") as caught:
+        load_agents(Settings(agents_file=tmp_path / "agents.toml"))
+    assert "api_key_env" in caught.value.hint
+    assert "hunter22" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_workers_and_queues_tell_what_waits_and_since_when(api: Api, moved: World) -> None:
