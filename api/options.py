@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from api.intake import Defaults
 from api.problems import Problem
+from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.states import Klass
 from worker.questions import Rules, Template
 from worker.settings import Settings
@@ -28,7 +29,7 @@ class BatchOptions(BaseModel):
     dialect: str | None = None
     max_steps: int | None = Field(None, ge=1, le=1000)
     max_failures: int | str | None = None
-    weight: float = Field(1.0, gt=0, le=1000)
+    weight: float = Field(1.0, ge=MIN_WEIGHT, le=MAX_WEIGHT)
     budget_usd: float | None = Field(None, gt=0, le=1e9)
     limit: int | None = Field(None, ge=1)
     skip_invalid: bool = False

@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 PAUSE_S = 0.1
 """Between two admissions: a stream of endings is settled by the dozen; the first poke after a rest does not wait."""
 
+IDLE_S = 10.0
+"""Without a poke one admits this often, so that the last success on record tells whether admission is possible."""
+
 
 def capacity_of(settings: Settings) -> Capacity:
     """The size of the hot set as the settings give it."""
@@ -59,7 +62,7 @@ class Admitter:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._poked.wait()
+            self._poked.wait(IDLE_S)
             self._poked.clear()
             if self._stopping.is_set():
                 return

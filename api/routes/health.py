@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.context import Context, Here
 from worker.core.records import JsonObject
 from worker.store.migrate import revisions
+from worker.store.reads_admission import admission_health
 
 router = APIRouter(tags=["health"])
 
@@ -23,7 +24,7 @@ async def healthz() -> JsonObject:
 
 @router.get("/readyz")
 def readyz(here: Here, response: Response) -> JsonObject:
-    """Database, migrations and Redis are there."""
+    """Database, migrations and Redis are there, and runs that wait are admitted."""
     checks = {name: _checked(check, here) for name, check in _CHECKS.items()}
     ready = all(check["ok"] for check in checks.values())
     if not ready:
@@ -56,4 +57,13 @@ def _redis(here: Context) -> str:
     return ""
 
 
-_CHECKS: dict[str, Callable[[Context], str]] = {"database": _database, "migrations": _migrations, "redis": _redis}
+def _admission(here: Context) -> str:
+    return "It needs the migrations." if _migrations(here) else admission_health(here.store).problem
+
+
+_CHECKS: dict[str, Callable[[Context], str]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "redis": _redis,
+    "admission": _admission,
+}

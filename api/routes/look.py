@@ -11,10 +11,12 @@ from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue
 from worker.llm.address import without_password
 from worker.results import moment
-from worker.store.invariants import HOT, check
+from worker.store.invariants import HOT, SET_ASIDE, STANDS_STILL, check
 from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
 
 router = APIRouter(prefix="/api", tags=["look"])
+
+WATCHED = (*HOT, STANDS_STILL, *SET_ASIDE)
 
 
 @router.get("/agents")
@@ -70,13 +72,13 @@ def workers(here: Here, all: bool = False) -> JsonObject:
 
 @router.get("/invariants")
 def invariants(here: Here) -> JsonObject:
-    """What must always be true of the hot set: what violates it now, and how much the live workers have counted."""
+    """What must always be true of hot set and admission: what violates it now, and what live workers have counted."""
     items = [
         {"name": one.name, "says": one.says, "subject": one.subject, "seen": one.seen}
-        for one in check(here.store, invariants=HOT)
+        for one in check(here.store, invariants=WATCHED)
     ]
     counted = sum(int(row.violations) for row in list_workers(here.store))
-    checks = [{"name": one.name, "says": one.says} for one in HOT]
+    checks = [{"name": one.name, "says": one.says} for one in WATCHED]
     return {"items": items, "next": None, "counted": counted, "checks": checks}
 
 

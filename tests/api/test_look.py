@@ -12,11 +12,14 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from tests.api.conftest import Api, make_context
 from tests.api.words import act, admit_bells
-from tests.store.conftest import World
+from tests.store.conftest import World, stepped_clock
 from worker.agents import load_agents
 from worker.core.errors import UserError
 from worker.settings import Settings
-from worker.store.session import Store, open_store
+from worker.store.reads_admission import STALE_S
+from worker.store.session import CLOCK, Store, open_store
+
+__all__ = ["stepped_clock"]
 
 
 def test_agents_and_tools_are_listed_with_what_they_do(api: Api, moved: World) -> None:
@@ -68,7 +71,7 @@ def test_ready_when_database_migrations_and_redis_are(api: Api) -> None:
     ready = api.client.get("/readyz")
     assert ready.status_code == 200
     assert ready.json()["checks"] == {
-        name: {"ok": True, "message": "ok"} for name in ("database", "migrations", "redis")
+        name: {"ok": True, "message": "ok"} for name in ("database", "migrations", "redis", "admission")
     }
 
 
@@ -98,3 +101,19 @@ def test_a_database_that_is_away_is_told_in_one_sentence(tmp_path: Path) -> None
         assert refused.status_code == 503 and refused.json()["error"]["code"] == "unavailable"
         assert "Traceback" not in refused.text
         assert client.get("/readyz").status_code == 503
+
+
+@pytest.mark.usefixtures("stepped_clock")
+def test_not_ready_while_runs_wait_and_no_admission_goes_through(api: Api) -> None:
+    api.client.post("/api/batches", content=b"One?\n", headers={"content-type": "text/plain"})
+    assert api.client.get("/readyz").status_code == 200, "it has not waited long"
+    assert CLOCK.moment is not None
+    CLOCK.moment += STALE_S + 1
+    ready = api.client.get("/readyz")
+    assert ready.status_code == 503 and "never" in ready.json()["checks"]["admission"]["message"]
+    (violated,) = api.client.get("/api/invariants").json()["items"]
+    assert violated["name"] == "admission_stopped" and violated["seen"]["waiting"] == 1
+    api.admitter.admit_now()
+    assert api.client.get("/readyz").status_code == 200 and not api.client.get("/api/invariants").json()["items"]
+    CLOCK.moment += STALE_S + 1
+    assert api.client.get("/readyz").status_code == 200, "nothing waits for an admission"

@@ -10,6 +10,7 @@ whole slots of its share of the hot set: who holds fewer goes first. Virtual tim
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,8 +20,24 @@ DEFAULT_STEPS = 3.0
 BATCH_SHARE = 4
 """Of the admissions for which both classes compete, one in this many goes to the lower class."""
 
+MIN_WEIGHT, MAX_WEIGHT = 0.001, 1_000.0
+"""Steps are divided by a weight: what is smaller or larger would leave no number to compare."""
+
+FARTHEST = 1e15
+"""No virtual time gets here by being charged; beyond it a step more would change nothing."""
+
 LEASH_RUNS = 2
 """How many runs' charge a virtual time may be from the clock: old errors of estimates are not paid back for hours."""
+
+
+def sound_weight(weight: float) -> float:
+    """A weight within its bounds, whatever a row says; what is no number counts as 1."""
+    return min(max(weight, MIN_WEIGHT), MAX_WEIGHT) if math.isfinite(weight) else 1.0
+
+
+def is_sound(at: float) -> bool:
+    """Whether a virtual time can be compared and charged."""
+    return abs(at) <= FARTHEST  # false for what is no number
 
 
 @dataclass(slots=True)
@@ -44,6 +61,18 @@ class Level:
 
     clock: float = 0.0
     claimants: dict[str, Claimant] = field(default_factory=dict)
+
+    def mend(self) -> None:
+        """Takes what is no virtual time back to the present, so that one bad row does not stop the others."""
+        sound = [c.vtime for c in self.claimants.values() if is_sound(c.vtime)]
+        if not is_sound(self.clock):
+            self.clock = min(sound, default=0.0)
+        for claimant in self.claimants.values():
+            claimant.weight = sound_weight(claimant.weight)
+            if not is_sound(claimant.cost) or claimant.cost <= 0:
+                claimant.cost = DEFAULT_STEPS
+            if not is_sound(claimant.vtime):
+                claimant.vtime = self.clock
 
     def raise_to_present(self, ids: Iterable[str]) -> None:
         """Those that became eligible again store no credit."""
@@ -124,12 +153,12 @@ def split(free: int, reserve_free: int, interactive: int, batch: int, turn: int)
 
 def settle(charged: float, actual: float, weight: float) -> float:
     """What to add to a virtual time when a run has ended: what it took beyond its charge (negative: less)."""
-    return (actual - charged) / weight
+    return (actual - charged) / sound_weight(weight)
 
 
 def estimate(old: float, ended: int, mean: float) -> float:
     """The expected steps of a batch's runs after `ended` more of them took `mean` steps each."""
-    if old <= 0:
+    if not 0 < old <= FARTHEST:
         return mean
     share = min(1.0, ended / 20)
     return old + (mean - old) * max(share, 0.1)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    and_,
     bindparam,
     case,
     func,
@@ -23,11 +21,10 @@ from sqlalchemy import (
 )
 
 from worker.core.bells import Bell
-from worker.core.fairness import DEFAULT_STEPS, split
+from worker.core.fairness import DEFAULT_STEPS
 from worker.core.states import (
     QUEUE_INTERACTIVE,
     QUEUE_THINK,
-    BatchState,
     CallState,
     Klass,
     Phase,
@@ -35,11 +32,15 @@ from worker.core.states import (
     think_queue,
 )
 from worker.store import budgets
-from worker.store.control import bells_for
-from worker.store.order import Held, load_order
+from worker.store.control import bells_for, pause_batch
+from worker.store.order import Held
+from worker.store.picking import OPEN, WAITING, may_admit, pick
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.settling import settle_endings
 from worker.store.tables import SUMS, active, batches, configurations, runs, tool_calls, workers
+from worker.store.trouble import NOT_OF_A_ROW, short
+
+log = logging.getLogger(__name__)
 
 _LOCK = 7_315_001  # any number, as long as nobody else in this database takes it
 
@@ -65,7 +66,21 @@ class Capacity:
 
 
 def admit(store: Store, capacity: Capacity) -> Admission:
-    """One short transaction under a lock that all admitters share: settle, un-park, admit."""
+    """One short transaction under a lock that all admitters share: settle, un-park, admit.
+
+    A batch of which no run can be admitted is set aside: paused with the reason `fault`, so that it stops no other.
+    """
+    try:
+        return _admit(store, capacity)
+    except NOT_OF_A_ROW:
+        raise
+    except Exception:
+        if not _set_aside_faulty(store, capacity):
+            raise
+        return _admit(store, capacity)
+
+
+def _admit(store: Store, capacity: Capacity) -> Admission:
     with store.write() as tx:
         hold_lock(store, tx)
         settled = settle_endings(tx)
@@ -73,10 +88,41 @@ def admit(store: Store, capacity: Capacity) -> Admission:
         free, reserve_free = _free_slots(tx, capacity, held)
         ready = _unpark(tx, max(free, 0))
         slots = {row.batch_id: row.slots for row in held}
-        picked, given = _pick(tx, free - len(ready), reserve_free, capacity.parked_per_batch, slots)
-        begun = _activate(tx, picked)
-        budgets.give(tx, picked, given)
+        begun = _fill(tx, free - len(ready), reserve_free, capacity.parked_per_batch, slots)
         return Admission((*ready, *begun), settled)
+
+
+def _fill(tx: Connection, free: int, reserve_free: int, bound: int, held: Held, only: str | None = None) -> list[Bell]:
+    picked, given = pick(tx, free, reserve_free, bound, held, only)
+    begun = _activate(tx, picked)
+    budgets.give(tx, picked, given)
+    return begun
+
+
+def _set_aside_faulty(store: Store, capacity: Capacity) -> list[str]:
+    """Rehearses the admission of one run of each open batch; pauses those that cannot be admitted, and returns them."""
+    with store.read() as tx:
+        waiting = [row.id for row in tx.execute(OPEN).all() if may_admit(row)]
+    faulty = []
+    for batch_id in waiting:
+        try:
+            _rehearse(store, capacity, batch_id)
+        except NOT_OF_A_ROW:
+            raise
+        except Exception as error:
+            log.error("Batch %s cannot be admitted and is set aside: %s", batch_id, short(error))
+            pause_batch(store, batch_id, "fault", "stepmill")
+            faulty.append(batch_id)
+    return faulty
+
+
+def _rehearse(store: Store, capacity: Capacity, batch_id: str) -> None:
+    """Admits one run of a batch, and takes it back."""
+    with store.write() as tx:
+        hold_lock(store, tx)
+        with tx.begin_nested() as rehearsal:
+            _fill(tx, 1, 1, capacity.parked_per_batch, {}, batch_id)
+            rehearsal.rollback()
 
 
 def hold_lock(store: Store, tx: Connection) -> None:
@@ -85,14 +131,9 @@ def hold_lock(store: Store, tx: Connection) -> None:
         tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
-WAITS_S = 1.0
-"""A run whose next moment is further away than this (a rate limit, a retry) leaves its slot to others meanwhile."""
-
-_WAITING = and_(active.c.phase == Phase.WAIT.value, active.c.parked.is_(None), active.c.due_at > NOW + WAITS_S)
-
 _HELD = (
     select(active.c.batch_id, active.c.klass, func.count().label("slots"))
-    .where(active.c.parked.is_(None), ~_WAITING)
+    .where(active.c.parked.is_(None), ~WAITING)
     .group_by(active.c.batch_id, active.c.klass)
 )
 
@@ -141,92 +182,6 @@ _READY = (
 
 def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
     return case((due_at > NOW, due_at), else_=NOW)
-
-
-def _pick(
-    tx: Connection, free: int, reserve_free: int, parked_bound: int, held: Held
-) -> tuple[list[AnyRow], budgets.Shares]:
-    """Chooses whose runs come next; returns their rows, and what those of batches with a budget may use.
-
-    Moves virtual times, clocks and watermarks.
-    """
-    everything = tx.execute(_OPEN).all()
-    full = _at_bound(tx, parked_bound)
-    eligible = [row for row in everything if _may_admit(row) and row.id not in full]
-    given = budgets.shares(tx, eligible, max(free, 0) + max(reserve_free, 0))
-    eligible = [row for row in eligible if given.get(row.id, True)]
-    most = {batch: len(affordable) for batch, affordable in given.items()}
-    order = load_order(tx, everything, eligible, held, most)
-    waiting = {k: sum(most.get(b.id, b.total - b.watermark) for b in eligible if b.klass == k) for k in Klass}
-    n_interactive, n_batch = split(free, reserve_free, waiting[Klass.INTERACTIVE], waiting[Klass.BATCH], order.turn)
-    chosen = order.choose(Klass.INTERACTIVE, n_interactive) + order.choose(Klass.BATCH, n_batch)
-    picked, missing = _take(tx, chosen, {row.id: row for row in eligible})
-    for batch, count in missing.items():
-        order.refund(batch, count)
-    order.save(tx, order.turn + max(0, min(free, n_interactive + n_batch)))
-    return picked, given
-
-
-_BATCH_COLUMNS = (
-    batches.c.id, batches.c.owner_id, batches.c.klass, batches.c.weight, batches.c.vtime, batches.c.eligible,
-    batches.c.paused_reason, batches.c.watermark, batches.c.total, batches.c.steps_per_run, batches.c.sealed,
-    *budgets.BUDGET_COLUMNS,
-)  # fmt: skip
-
-
-_OPEN = select(*_BATCH_COLUMNS).where(batches.c.state == BatchState.OPEN.value)
-
-
-def _may_admit(row: AnyRow) -> bool:
-    return row.sealed and row.paused_reason is None and row.watermark < row.total
-
-
-def _at_bound(tx: Connection, bound: int) -> set[str]:
-    """Batches of which so many runs are parked for one reason, or wait, that no more of them may begin."""
-    return set(tx.execute(_FULL, {"bound": bound}).scalars())
-
-
-_FULL = (
-    select(active.c.batch_id)
-    .where(or_(active.c.parked.is_not(None), _WAITING))
-    .group_by(active.c.batch_id, active.c.parked)
-    .having(func.count() >= bindparam("bound"))
-)
-
-
-def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[list[AnyRow], dict[str, int]]:
-    """The next queued runs of each chosen batch, read behind its watermark, and how many were not there.
-
-    The rows are locked: a cancel of a single queued run either comes first or finds it in motion.
-    """
-    wanted = Counter(chosen)
-    taken: dict[str, list[AnyRow]] = {}
-    for batch, count in wanted.items():
-        queued = (
-            select(*_QUEUED_COLUMNS, literal(rows[batch].klass).label("klass"))
-            .where(runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark)
-            .where(runs.c.state == RunState.QUEUED.value)
-            .order_by(runs.c.seq)
-            .limit(count)
-            .with_for_update(of=runs)
-        )
-        taken[batch] = list(tx.execute(queued).all())
-        if len(taken[batch]) == count:
-            mark: Any = taken[batch][-1].seq
-        else:  # some were cancelled in the queue, perhaps while this waited for their locks: see where the rest begins
-            ids = [run.id for run in taken[batch]]
-            left = (runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark, runs.c.id.not_in(ids))
-            rest = select(func.min(runs.c.seq) - 1).where(*left, runs.c.state == RunState.QUEUED.value)
-            mark = func.coalesce(rest.scalar_subquery(), batches.c.total)
-        tx.execute(update(batches).where(batches.c.id == batch).values(watermark=mark))
-    queues = {batch: iter(found) for batch, found in taken.items()}
-    missing = {batch: count - len(taken[batch]) for batch, count in wanted.items() if count > len(taken[batch])}
-    return [run for batch in chosen if (run := next(queues[batch], None)) is not None], missing
-
-
-_QUEUED_COLUMNS = (
-    runs.c.id, runs.c.batch_id, runs.c.seq, runs.c.steps, runs.c.attempts, runs.c.cost_usd, runs.c.reserved_usd,
-)  # fmt: skip
 
 
 def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:

@@ -14,6 +14,7 @@ from sqlalchemy import Select, and_, case, exists, func, or_, select
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.states import ENDED, BatchState, CallState, Phase, RunState
+from worker.store.reads_admission import batches_aside, endings_aside, stands_still
 from worker.store.session import NOW, Store
 from worker.store.tables import active, attempts, batches, endings, runs, tool_calls
 
@@ -212,8 +213,19 @@ COLD = (
 )
 """They read all runs of the batches that are not finished: for `doctor` and tests."""
 
+STANDS_STILL = Invariant(
+    "admission_stopped", "While something waits to be admitted or settled, admissions go through.", stands_still
+)
+SET_ASIDE = (
+    Invariant("ending_set_aside", "Each ended run can be settled.", endings_aside),
+    Invariant("batch_set_aside", "Each open batch can be admitted.", batches_aside),
+)
+"""Cheap too, but about the past: what they find is no news to a worker that has just come up."""
 
-def check(store: Store, limit: int = 20, invariants: tuple[Invariant, ...] = (*HOT, *COLD)) -> list[Violation]:
+ALL = (*HOT, STANDS_STILL, *SET_ASIDE, *COLD)
+
+
+def check(store: Store, limit: int = 20, invariants: tuple[Invariant, ...] = ALL) -> list[Violation]:
     """Everything that is not as it must be, at most `limit` of each kind. Reads only, and repeats harmlessly."""
     found = []
     for invariant in invariants:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from worker.core.fairness import DEFAULT_STEPS, Claimant, Level, choose
 from worker.core.states import Klass
-from worker.store.session import AnyRow
+from worker.store.session import NOW, AnyRow
 from worker.store.tables import admission, batches, owners
 
 Held = Mapping[str, int]
@@ -58,6 +58,7 @@ class Order:
         costs = {i: max(c.cost for c in level.claimants.values()) for i, level in self.levels.items()}
         owners = {i: Claimant(i, owner_rows[i].vtime, owner_rows[i].weight, costs[i]) for i in by_owner}
         self.owners = Level(clock, owners)
+        self.owners.mend()
         self.owners.raise_to_present(i for i in by_owner if not owner_rows[i].eligible)
         self.owners.shorten_leash()
 
@@ -70,6 +71,7 @@ class Order:
             for r in rows
         }  # fmt: skip
         level = Level(self.owner_rows[owner].clock, claimants)
+        level.mend()
         level.raise_to_present(r.id for r in rows if not r.eligible)
         level.shorten_leash()
         return level
@@ -96,7 +98,7 @@ class Order:
         owner_claimant.vtime -= count * batch.cost / owner_claimant.weight
 
     def save(self, tx: Connection, turn: int) -> None:
-        tx.execute(update(admission).values(clock=self.owners.clock, turn=turn))
+        tx.execute(update(admission).values(clock=self.owners.clock, turn=turn, succeeded_at=NOW))
         claimants = [c for level in self.levels.values() for c in level.claimants.values()]
         moved = [{"key": c.id, "at": c.vtime, "on": True} for c in claimants if c.vtime != self.rows[c.id].vtime]
         moved += [

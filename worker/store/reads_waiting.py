@@ -17,6 +17,7 @@ PAUSES = {
     "hand": "it was paused by hand",
     "failures": "too many of its runs failed",
     "budget": "its budget is used up",
+    "fault": "none of its runs could be admitted; the logs of workers and API say why",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, case, delete, func, literal, null, select, update
+from sqlalchemy import Connection, case, delete, exists, func, literal, null, select, update
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.errors import ErrorCode
@@ -13,7 +13,7 @@ from worker.core.states import BatchState, CallState, Outcome, RunState
 from worker.store.admission import hold_lock
 from worker.store.session import NOW, Store
 from worker.store.settling import settle_endings
-from worker.store.tables import SUMS, attempts, batches, runs, steps, tool_calls
+from worker.store.tables import SUMS, attempts, batches, endings, runs, steps, tool_calls
 
 CHUNK = 1_000
 CANCELLED = "cancelled"
@@ -75,7 +75,9 @@ def _check(store: Store, batch_id: str) -> None:
 
 
 def _requeue(store: Store, batch_id: str, ids: Sequence[str]) -> int:
-    which = runs.c.id.in_(ids) & runs.c.state.in_([RunState.FAILED.value, RunState.CANCELLED.value])
+    unsettled = exists().where(endings.c.run_id == runs.c.id)  # set aside: its counters would be taken back in vain
+    ended = runs.c.state.in_([RunState.FAILED.value, RunState.CANCELLED.value])
+    which = runs.c.id.in_(ids) & ended & ~unsettled
     with store.write() as tx:
         hold_lock(store, tx)
         # What these runs' ends still owe to the counters is settled first, so that it can be taken back below.

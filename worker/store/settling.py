@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, select, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, or_, select, update
 
-from worker.core.fairness import estimate, settle
+from worker.core.fairness import MIN_WEIGHT, estimate, settle
 from worker.core.states import BatchState, RunState
 from worker.store.session import NOW, AnyRow
 from worker.store.tables import SUMS, batches, endings, owners
+from worker.store.trouble import NOT_OF_A_ROW, short
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 2_000
 """Endings settled in one transaction, so that it stays short."""
+ASIDE_S = 600.0
+"""An ending that could not be settled is tried again after this: what was wrong may have been mended."""
+MOST = 1e15
+"""No run has a sum beyond this, of whatever unit."""
 
 
 def settle_endings(tx: Connection) -> int:
-    """Settles what has ended since; returns how many. Needs the admitters' lock."""
-    some = select(endings.c.run_id).limit(AT_ONCE)
+    """Settles what has ended since; returns how many. Needs the admitters' lock.
+
+    An ending that cannot be settled is set aside with the reason, and tried again after `ASIDE_S`; it stops no other.
+    """
+    due = or_(endings.c.aside_until.is_(None), endings.c.aside_until < NOW)
+    some = select(endings.c.run_id).where(due).limit(AT_ONCE)
     gone = tx.execute(delete(endings).where(endings.c.run_id.in_(some)).returning(*endings.c)).all()
-    if not gone:
+    return len(gone) - _settle_or_set_aside(tx, gone) if gone else 0
+
+
+def _settle_or_set_aside(tx: Connection, rows: Sequence[AnyRow]) -> int:
+    """Settles all, or halves until the ones at fault are found; returns how many were set aside."""
+    try:
+        with tx.begin_nested():
+            _settle(tx, rows)
         return 0
+    except NOT_OF_A_ROW:
+        raise
+    except Exception as error:
+        if len(rows) > 1:
+            half = len(rows) // 2
+            return _settle_or_set_aside(tx, rows[:half]) + _settle_or_set_aside(tx, rows[half:])
+        reason = short(error)
+        log.error("The ending of run %s cannot be settled and is set aside: %s", rows[0].run_id, reason)
+        aside = {**rows[0]._mapping, "aside_until": NOW + ASIDE_S, "aside_reason": reason}
+        tx.execute(insert(endings).values(aside))
+        return 1
+
+
+def _settle(tx: Connection, gone: Sequence[AnyRow]) -> None:
     by_batch: dict[str, list[AnyRow]] = defaultdict(list)
     for row in gone:
+        _check(row)
         by_batch[row.batch_id].append(row)
     query = select(batches.c.id, batches.c.weight, batches.c.steps_per_run, batches.c.owner_id)
     known = tx.execute(query.where(batches.c.id.in_(list(by_batch)))).all()
@@ -33,7 +67,14 @@ def settle_endings(tx: Connection) -> int:
     _charge_owners(tx, gone)
     pause_where_too_many_failed(tx, list(by_batch))
     close_finished(tx, list(by_batch))
-    return len(gone)
+
+
+def _check(row: AnyRow) -> None:
+    """Raises `ValueError` for a number that would spoil the sums of everybody."""
+    for name in ("steps", "charged", *SUMS):
+        value = getattr(row, name)
+        if not abs(value) <= MOST:
+            raise ValueError(f"its {name} is {value}")
 
 
 def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
@@ -69,11 +110,9 @@ def _charge_owners(tx: Connection, ended: Sequence[AnyRow]) -> None:
     owed: dict[str, float] = defaultdict(float)
     for row in ended:
         owed[row.owner_id] += row.steps - row.charged
-    statement = (
-        update(owners)
-        .where(owners.c.id == bindparam("key"))
-        .values(vtime=owners.c.vtime + bindparam("owed") / owners.c.weight)
-    )
+    weight = case((owners.c.weight > MIN_WEIGHT, owners.c.weight), else_=MIN_WEIGHT)
+    charging = update(owners).where(owners.c.id == bindparam("key"))
+    statement = charging.values(vtime=owners.c.vtime + bindparam("owed") / weight)
     tx.execute(statement, [{"key": owner, "owed": steps} for owner, steps in sorted(owed.items())])
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
+from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.store.bulk import insert_runs
@@ -43,6 +44,10 @@ class NewBatch:
     options: JsonObject = field(default_factory=dict)
     budget_usd: float | None = None
     """What all its runs together may cost; the price of every model must be known."""
+
+    def __post_init__(self) -> None:
+        if not MIN_WEIGHT <= self.weight <= MAX_WEIGHT:
+            raise ValueError(f"weight is {self.weight}: it must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,12 @@ owners = Table(
     _number("vtime", 0.0), _number("clock", 0.0), _flag("eligible"), _number("created_at", 0.0),
 )  # fmt: skip
 
-# One row: the clock of the owners' level, and how many shared slots both classes have competed for.
-admission = Table("admission", metadata, Column("id", Integer, primary_key=True), _number("clock", 0.0), _count("turn"))
+# One row: the clock of the owners' level, how many shared slots both classes have competed for, and when an admission
+# last went through.
+admission = Table(
+    "admission", metadata, Column("id", Integer, primary_key=True), _number("clock", 0.0), _count("turn"),
+    _number("succeeded_at"),
+)  # fmt: skip
 
 configurations = Table(
     "configurations", metadata, _id("hash"), Column("body", JSON, nullable=False), _number("time_limit_s"),
@@ -107,6 +111,7 @@ batches = Table(
     Column("max_failures", Integer), _number("max_failures_percent"), _json("options"),
     _number("budget_usd"), _number("first_call_usd", 0.0), _number("carried_usd", 0.0),
     _number("created_at", 0.0), _number("finished_at"), _number("cancel_asked_at"),
+    _words("fingerprint"), _number("filled_at"),
     UniqueConstraint("owner_id", "submission_key"),
     Index(None, "created_at"),
     Index("ix_batches_open", "id", postgresql_where=text("state = 'open'"), sqlite_where=text("state = 'open'")),
@@ -168,6 +173,7 @@ attempts = Table(
 endings = Table(
     "endings", metadata, _id("run_id"), _words("batch_id", ""), _words("owner_id", ""), _words("state", ""),
     _words("error_code"), _count("steps"), _number("charged", 1.0), *_sums(), _number("ended_at", 0.0),
+    _number("aside_until"), _words("aside_reason"),
 )  # fmt: skip
 
 workers = Table(

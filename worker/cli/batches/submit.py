@@ -13,6 +13,7 @@ from worker.cli.client import Client
 from worker.cli.connection import connected, for_the_occasion, working
 from worker.cli.options import run_options
 from worker.cli.output import json_option, note_practice, print_json
+from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.records import JsonObject
 from worker.terminal import echo
 
@@ -35,7 +36,9 @@ SHOWN_REFUSALS = 20
     help="What all runs together may cost; the batch pauses before it would be passed.",
 )
 @click.option(
-    "--weight", type=click.FloatRange(0, min_open=True), help="Its share next to other batches; 1 by default."
+    "--weight",
+    type=click.FloatRange(MIN_WEIGHT, MAX_WEIGHT),
+    help="Its share next to other batches; 1 by default.",
 )
 @click.option("--new", is_flag=True, help="A batch of its own, even if the same file was submitted before.")
 @click.option("--wait", is_flag=True, help="Watch until all have ended.")

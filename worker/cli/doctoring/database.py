@@ -10,9 +10,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
+from worker.cli.output import duration
 from worker.llm.address import without_password
-from worker.store.invariants import check
+from worker.store.invariants import COLD, HOT, SET_ASIDE, check
 from worker.store.migrate import revisions
+from worker.store.reads_admission import admission_health
+from worker.store.reads_fleet import serving
 from worker.store.session import Store, open_store
 
 MOST_SKEW_S = 5.0
@@ -32,6 +35,7 @@ def database(patient: Patient) -> Iterator[Finding]:
         if "database" in patient.usable:
             yield from writable(store)
             yield from _clock(store)
+            yield from _admission(store, patient)
             yield from _invariants(store)
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         said = one_line(getattr(error, "orig", None) or error)
@@ -88,8 +92,20 @@ def _clock(store: Store) -> Iterator[Finding]:
         yield fault("clock", "clock_skew", message, "Let NTP set both; times in reports are wrong.", Level.WARNING)
 
 
+def _admission(store: Store, patient: Patient) -> Iterator[Finding]:
+    """Whether runs are admitted. Where nothing runs, nobody could admit: then it is only worth a note."""
+    health = admission_health(store)
+    if health.problem:
+        level = Level.FAULT if patient.stack or serving(store) else Level.WARNING
+        remedy = "Look for `Admission` in the logs of workers and API; start the stack if it is down."
+        yield fault("admission", "admission_stopped", health.problem, remedy, level)
+    elif health.succeeded_at is not None:
+        ago = max(0.0, store.now() - health.succeeded_at)
+        yield Finding("admission", f"last went through {duration(ago)} ago")
+
+
 def _invariants(store: Store) -> Iterator[Finding]:
     """What must always be true of the tables."""
-    for broken in check(store, SHOWN_VIOLATIONS):
+    for broken in check(store, SHOWN_VIOLATIONS, (*HOT, *SET_ASIDE, *COLD)):
         message = f"{broken.says} Not so for {broken.subject}: {broken.seen}."
         yield fault("invariants", "invariant", message, "This is a bug in stepmill: keep the database and report it.")
