@@ -6,17 +6,17 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.exc import SQLAlchemyError
 
 from api import problems
 from api.context import Context
 from api.guard import Guard
+from api.names import known_names_only
 from api.routes import artifacts, batches, events, health, held, look, models, results, runs, usage
 from api.scores import Scores
-from api.upload import AT_ONCE
+from api.upload import Rooms
 from tools.registry import load_tools
 from worker.admitter import Admitter, capacity_of
 from worker.agents import load_agents
@@ -38,7 +38,7 @@ def create_app(context: Context) -> FastAPI:
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
-        app.state.uploads = anyio.CapacityLimiter(AT_ONCE)
+        app.state.rooms = Rooms()
         await run_in_threadpool(_tidy, context)
         context.admitter.start()
         context.admitter.poke()
@@ -46,7 +46,8 @@ def create_app(context: Context) -> FastAPI:
         await run_in_threadpool(context.admitter.stop)
         context.store.dispose()
 
-    app = FastAPI(title="stepmill", lifespan=running, redoc_url=None)
+    named = [Depends(known_names_only)]
+    app = FastAPI(title="stepmill", lifespan=running, redoc_url=None, dependencies=named)
     app.state.context = context
     for concern in (batches, results, runs, held, artifacts, events, look, models, usage, health):
         app.include_router(concern.router)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import hmac
+import time
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.binding import LOOPBACK_NAMES, host_name, is_loopback
-from api.problems import refusal
+from api.problems import SlowBody, refusal
 
 MAX_BODY_BYTES = 1_000_000
 """For every request but the hand-in of questions, which have limits of their own."""
+
+PAUSE_S = 10.0
+"""A body of which nothing comes for so long is given up."""
+GRACE_S = 30.0
+LEAST_BYTES_PER_S = 1_000
+"""After so much waiting a body must have come at this rate, all in all."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
@@ -37,7 +45,8 @@ class Guard:
         if refused is not None:
             await refusal(*refused)(scope, receive, send)
             return
-        await self._app(scope, receive if _streams(request) else _bounded(receive), send)
+        patient = Patient(receive)
+        await self._app(scope, patient if _streams(request) else _bounded(patient), send)
 
     def _refused(self, request: Request) -> tuple[int, str, str, str] | None:
         if request.url.path in OPEN_PATHS:
@@ -55,6 +64,33 @@ class Guard:
     def _has_key(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._key)
+
+
+class Patient:
+    """Receives a body that must come: no pause beyond `PAUSE_S`, and after `GRACE_S` no slower than a least rate.
+
+    Only the time that was spent on waiting for the client counts. Raises `SlowBody`.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._waited_s, self._received, self._whole = 0.0, 0, False
+
+    async def __call__(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        began = time.monotonic()
+        try:
+            with anyio.fail_after(PAUSE_S):
+                message = await self._receive()
+        except TimeoutError:
+            raise SlowBody(f"Nothing of the body has come for {PAUSE_S:g} s") from None
+        self._waited_s += time.monotonic() - began
+        self._received += len(message.get("body", b""))
+        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+        if not self._whole and self._waited_s > GRACE_S and self._received < LEAST_BYTES_PER_S * self._waited_s:
+            raise SlowBody(f"The body comes with less than {LEAST_BYTES_PER_S:,} bytes a second")
+        return message
 
 
 def _streams(request: Request) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from api.budget import FirstCalls
 from api.context import Context
+from api.filling import Fingerprint, signs_of_life
 from api.problems import BadInputLine, Conflict, EmptyInput
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
@@ -17,9 +19,11 @@ from worker.store.submit import (
     DuplicateCustomId,
     NewBatch,
     NewRun,
+    SubmissionBusy,
     SubmissionGone,
     add_runs,
     discard,
+    fingerprint_of,
     open_batch,
     put_configuration,
     seal,
@@ -77,8 +81,11 @@ class Taken:
 class Intake:
     """One submission."""
 
-    def __init__(self, context: Context, new: NewBatch, defaults: Defaults, skip_invalid: bool = False) -> None:
+    def __init__(
+        self, context: Context, new: NewBatch, defaults: Defaults, fingerprint: Fingerprint, skip_invalid: bool = False
+    ) -> None:
         self._context = context
+        self._fingerprint = fingerprint
         self._new = new
         self._defaults = defaults
         self._skip_invalid = skip_invalid
@@ -91,20 +98,34 @@ class Intake:
         """Stores the first `limit` questions. Raises `UserError`; then nothing of the submission is left."""
         # What holds for all is checked first, so that a wrong name is not reported as a fault of line 1.
         self._configuration(Question(0, ""))
-        batch_id, is_new = open_batch(self._context.store, self._new)
+        try:
+            batch_id, is_new = open_batch(self._context.store, self._new)
+        except SubmissionBusy:
+            message = "The same submission is still being taken, and this one has waited for it."
+            raise Conflict(message, "Send it again later: it will find the batch.") from None
         taken = Taken(batch_id, existing=not is_new)
         if not is_new:
             _drain(read)
+            self._check_same(batch_id)
             return taken
         try:
-            self._fill(taken, iter(read), limit)
+            with signs_of_life(self._context.store, batch_id) if self._new.submission_key else nullcontext():
+                self._fill(taken, iter(read), limit)
         except SubmissionGone:
             hint = "Ask for the batch again; the later submission goes on."
-            raise Conflict("The same submission arrived once more while this one was being read.", hint) from None
+            raise Conflict(
+                "This one gave no sign of life, and the same submission has taken its place.", hint
+            ) from None
         except BaseException:
             discard(self._context.store, batch_id)
             raise
         return taken
+
+    def _check_same(self, batch_id: str) -> None:
+        before = fingerprint_of(self._context.store, batch_id)
+        if before is not None and before != str(self._fingerprint):
+            message = f"This submission_key belongs to batch {batch_id}, whose questions or options were others."
+            raise Conflict(message, "Give each submission a key of its own; send the same one only to repeat it.")
 
     def _fill(self, taken: Taken, read: Iterator[Question | Refused], limit: int | None) -> None:
         while chunk := self._next_chunk(taken, read, CHUNK if limit is None else min(CHUNK, limit - taken.taken)):
@@ -113,7 +134,8 @@ class Intake:
         if not taken.taken:
             raise EmptyInput(f"There is no question in the input.{_first(taken)}", "Write one question on each line.")
         first_call_usd = self._first_calls.most_usd if self._first_calls else 0.0
-        if not seal(self._context.store, taken.batch_id, {**self._new.options, **taken.options()}, first_call_usd):
+        options = {**self._new.options, **taken.options()}
+        if not seal(self._context.store, taken.batch_id, options, first_call_usd, str(self._fingerprint)):
             raise SubmissionGone(taken.batch_id)
 
     def _next_chunk(self, taken: Taken, read: Iterator[Question | Refused], size: int) -> list[tuple[Question, NewRun]]:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from api.intake import Defaults
 from api.problems import Problem
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
+from worker.core.given import nearest, shown
 from worker.core.states import Klass
+from worker.given import Given
 from worker.questions import Rules, Template
 from worker.settings import Settings
 from worker.store.submit import LOCAL_OWNER, NewBatch
 
 M = TypeVar("M", bound=BaseModel)
 
+MOST_RUNS = 1_000_000_000
+"""No batch has more; what counts runs stays a number that every database takes."""
+_COUNT = re.compile(r"[0-9]{1,10}")
 
-class BatchOptions(BaseModel):
+
+class BatchOptions(Given):
     """What a batch may be told, beside its questions."""
 
-    model_config = ConfigDict(extra="forbid")
     name: str = Field("", max_length=200)
     agent: str | None = None
     model: str | None = None
@@ -31,23 +37,23 @@ class BatchOptions(BaseModel):
     max_failures: int | str | None = None
     weight: float = Field(1.0, ge=MIN_WEIGHT, le=MAX_WEIGHT)
     budget_usd: float | None = Field(None, gt=0, le=1e9)
-    limit: int | None = Field(None, ge=1)
+    limit: int | None = Field(None, ge=1, le=MOST_RUNS)
     skip_invalid: bool = False
     submission_key: str | None = Field(None, min_length=1, max_length=200)
     template: str | None = Field(None, min_length=1, max_length=100_000)
-    delimiter: str | None = Field(None, min_length=1, max_length=1)
+    delimiter: str | None = Field(None, pattern=r'^[^"\r\n]$')
     klass: Klass = Klass.BATCH
 
     def defaults(self) -> Defaults:
         return Defaults(self.agent or None, self.model or None, self.dialect or None, self.max_steps)
 
-    def rules(self, settings: Settings) -> Rules:
+    def rules(self, settings: Settings, others: bool = True) -> Rules:
         """What holds for every line. Raises `Problem` for a template that cannot be read."""
         try:
             template = Template(self.template) if self.template else None
         except ValueError as error:
             raise Problem(str(error), "Write columns as {title}; {{ and }} are braces.") from error
-        return Rules(settings.max_question_bytes, template)
+        return Rules(settings.max_question_bytes, template, others)
 
     def new_batch(self) -> NewBatch:
         count, percent = parse_max_failures(self.max_failures)
@@ -63,9 +69,6 @@ class BatchOptions(BaseModel):
 
 def checked(model: type[M], given: dict[str, Any]) -> M:
     """The options as that model reads them; a wrong one is refused like any other value of a request."""
-    for name, value in given.items():
-        if isinstance(value, str) and "\0" in value:
-            raise Problem(f"{name} contains a NUL character.")
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -83,12 +86,11 @@ def parse_max_failures(value: int | str | None) -> tuple[int | None, float | Non
             if not 0 <= percent <= 100:
                 raise ValueError
             return None, percent
-        count = int(text)
-        if count < 0:
+        if not _COUNT.fullmatch(text) or int(text) > MOST_RUNS:
             raise ValueError
-        return count, None
+        return int(text), None
     except ValueError:
-        message = f"max_failures is {value!r}; it must be a count such as 25 or a share such as 5%."
+        message = f"max_failures is {shown(value)}; it must be a count such as 25 or a share such as 5%."
         raise Problem(message) from None
 
 
@@ -97,5 +99,8 @@ def names_among(text: str, known: Collection[str], what: str) -> tuple[str, ...]
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in known:
-            raise Problem(f"{what} names {name!r}, which does not exist.", f"Known: {', '.join(sorted(known))}.")
+            meant = nearest(name, known)
+            hint = f"Did you mean {meant!r}? " if meant else ""
+            hint += f"Known: {', '.join(sorted(known))}."
+            raise Problem(f"{what} names {shown(name)}, which does not exist.", hint)
     return names

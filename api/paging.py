@@ -16,6 +16,11 @@ Cursor = Annotated[str | None, Query(description="`next` of the page before", ma
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 
 
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number in plain digits that every database takes."""
+    return text.isascii() and text.isdigit() and len(text) <= 15
+
+
 def page(
     rows: Sequence[AnyRow], limit: int, view: Callable[[AnyRow], JsonObject], key: Callable[[AnyRow], str]
 ) -> JsonObject:

@@ -13,6 +13,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAl
 from starlette.exceptions import HTTPException
 
 from worker.core.errors import UserError
+from worker.core.given import shown
+from worker.given import UNKNOWN_NAME
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +63,23 @@ class Conflict(Problem):
     code = "conflict"
 
 
+class Busy(Problem):
+    """Too much of this client at once; later it will do."""
+
+    status = 429
+    code = "busy"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "Send them one after the other; try again in a moment.")
+
+
+class SlowBody(HTTPException):
+    """The body of a request does not come. Not a `Problem`: it must pass through whoever reads bodies."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(408, said, {"connection": "close"})
+
+
 def no_batch(batch_id: str) -> NotFound:
     """There is no such batch."""
     return NotFound(f"There is no batch {batch_id!r}.", "List them with `stepmill batch list`.")
@@ -104,14 +123,11 @@ def _validation(_request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return refusal(422, "bad_request", "The body is not valid JSON.", "See /docs for what is understood.")
+    if first["type"] == UNKNOWN_NAME:
+        return refusal(422, "bad_request", first["msg"], "See /docs for what is understood.")
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "the request"
-    given = "" if first["type"] == "missing" else f" is {_short(first.get('input'))}"
+    given = "" if first["type"] == "missing" else f" is {shown(first.get('input'))}"
     return refusal(422, "bad_request", f"{where}{given}: {first['msg']}.", "See /docs for what is understood.")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def _http(request: Request, error: HTTPException) -> Response:
@@ -119,7 +135,10 @@ def _http(request: Request, error: HTTPException) -> Response:
         return refusal(404, "not_found", f"There is nothing at {request.url.path}.", "See /docs for what there is.")
     if error.status_code == 405:
         return refusal(405, "bad_request", f"{request.url.path} does not take {request.method}.", "See /docs.")
-    return refusal(error.status_code, "bad_request", f"{error.detail}.".replace("..", "."))
+    code = "timeout" if error.status_code == 408 else "bad_request"
+    response = refusal(error.status_code, code, f"{error.detail}.".replace("..", "."))
+    response.headers.update(error.headers or {})
+    return response
 
 
 def _database(_request: Request, error: SQLAlchemyError) -> Response:

@@ -2,42 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
+import anyio
 import anyio.from_thread
 import anyio.to_thread
 import orjson
 from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from api.problems import Problem, TooLarge
+from api.problems import Busy, Problem, TooLarge
 from worker.core.errors import UserError
 
 T = TypeVar("T")
 
 AT_ONCE = 8
 """Uploads read at the same time; others wait, so that slow senders leave threads to the rest of the API."""
+OF_ONE_CLIENT = 4
+"""Of these, how many may be of one client: an address with its key."""
+WAITING = 64
+"""Uploads of one client that may wait for their turn."""
+WAIT_S = 120.0
+"""None waits longer for its turn."""
+ASKED_AT_ONCE = 16
+"""Single questions taken at the same time, in a room of their own: no upload stands before them."""
 _PIECE = 256 * 1024
 
 
+class Rooms:
+    """Who may work on a body, and how many at a time."""
+
+    def __init__(self) -> None:
+        self.asks = anyio.CapacityLimiter(ASKED_AT_ONCE)
+        self.uploads = anyio.CapacityLimiter(AT_ONCE)
+        self._clients: dict[str, anyio.CapacityLimiter] = {}
+        self._here: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[None]:
+        """Waits until this client may upload. Raises `Busy` where too many of its uploads wait, or for too long."""
+        if self._here[client] >= OF_ONE_CLIENT + WAITING:
+            raise Busy(f"{self._here[client]} uploads of this client are under way.")
+        self._here[client] += 1
+        mine = self._clients.setdefault(client, anyio.CapacityLimiter(OF_ONE_CLIENT))
+        try:
+            with anyio.move_on_after(WAIT_S) as waiting:
+                await mine.acquire()
+            if waiting.cancelled_caught:
+                raise Busy(f"Other uploads of this client have been under way for {WAIT_S:.0f} s.")
+            try:
+                yield
+            finally:
+                mine.release()
+        finally:
+            self._here[client] -= 1
+            if not self._here[client]:
+                del self._here[client], self._clients[client]
+
+
 async def read_in_thread(request: Request, max_bytes: int, use: Callable[[Iterator[bytes]], T]) -> T:
-    """Runs `use` in a thread over the pieces of the body. Raises `TooLarge` past `max_bytes`."""
-    if int(request.headers.get("content-length") or 0) > max_bytes:
-        raise _too_large(max_bytes)
-    pieces = _pieces(request.stream(), max_bytes)
+    """Runs `use` in a thread over the pieces of the body. Raises `TooLarge` past `max_bytes`.
 
-    def blocking() -> Iterator[bytes]:
-        while (piece := anyio.from_thread.run(_next, pieces)) is not None:
-            yield piece
-
+    Nobody takes a turn before a first piece is there: who only claims to send something holds up nobody.
+    """
+    pieces = _checked_pieces(request, max_bytes)
+    rooms: Rooms = request.app.state.rooms
     try:
-        return await anyio.to_thread.run_sync(use, blocking(), limiter=request.app.state.uploads)
+        first = await anext(pieces, b"")
+        async with rooms.turn(_client(request)):
+            return await anyio.to_thread.run_sync(use, _blocking(first, pieces), limiter=rooms.uploads)
     except (UserError, RequestValidationError):
         # A client that is still sending would otherwise see a broken connection instead of the reason.
-        async for _ in pieces:
-            continue
+        with suppress(HTTPException):
+            async for _ in pieces:
+                continue
         raise
+
+
+async def read_whole(request: Request, max_bytes: int, use: Callable[[Iterator[bytes]], T]) -> T:
+    """Receives a small body, then runs `use` over it in a thread of the room for single questions."""
+    body = b"".join([piece async for piece in _checked_pieces(request, max_bytes)])
+    rooms: Rooms = request.app.state.rooms
+    return await anyio.to_thread.run_sync(use, iter([body]), limiter=rooms.asks)
 
 
 def parsed(body: Iterator[bytes]) -> Any:
@@ -49,8 +99,27 @@ def parsed(body: Iterator[bytes]) -> Any:
         raise Problem(f"The body is not valid JSON: {error.msg} ({where}).") from error
 
 
+def _client(request: Request) -> str:
+    host = request.client.host if request.client else ""
+    return f"{host} {request.headers.get('authorization', '')}"
+
+
+def _blocking(first: bytes, pieces: AsyncIterator[bytes]) -> Iterator[bytes]:
+    piece: bytes | None = first
+    while piece is not None:
+        yield piece
+        piece = anyio.from_thread.run(_next, pieces)
+
+
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
     return await anext(pieces, None)
+
+
+def _checked_pieces(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+    length = request.headers.get("content-length", "0")
+    if len(length) > 15 or int(length or 0) > max_bytes:
+        raise _too_large(max_bytes)
+    return _pieces(request.stream(), max_bytes)
 
 
 async def _pieces(stream: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:

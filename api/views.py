@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from api.context import Context
 from worker.core.bells import Bell
+from worker.core.given import showable
 from worker.core.records import JsonObject
-from worker.results import cost, moment, result_record, usage, wasted
+from worker.results import cost, error_record, moment, result_record, usage, wasted
 from worker.store.reads import ENDED_STATES, error_counts, get_batch, requeued_sums
 from worker.store.reads_fleet import serving
 from worker.store.reads_waiting import why_batch
 from worker.store.session import AnyRow
 from worker.store.tables import SUMS
+
+log = logging.getLogger(__name__)
 
 
 def batch_view(row: AnyRow) -> JsonObject:
@@ -51,7 +56,7 @@ def batch_view(row: AnyRow) -> JsonObject:
 
 def money(usd: float) -> float:
     """Dollars without the dust that sums of fractions leave."""
-    return round(max(0.0, float(usd)), 10)
+    return round(max(0.0, float(usd)), 10) if math.isfinite(usd) else 0.0
 
 
 def whole_waste(row: AnyRow) -> JsonObject:
@@ -96,9 +101,26 @@ def batch_details(here: Context, row: AnyRow) -> JsonObject:
     return view
 
 
+def configuration_of(here: Context, row: AnyRow) -> JsonObject:
+    """What a run runs with; nothing, where that is not on record any more."""
+    try:
+        return here.configuration(row.config_hash)
+    except LookupError:
+        return {}
+
+
+def record_of(here: Context, row: AnyRow) -> JsonObject:
+    """The result record of a run, or one that says why there is none: a row must not hide the others."""
+    try:
+        return result_record(row, here.configuration(row.config_hash))
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        log.exception("Run %s cannot be shown", row.id)
+        return error_record(row, f"This run cannot be shown: {type(error).__name__}: {str(error)[:200]}.")
+
+
 def run_view(here: Context, row: AnyRow) -> JsonObject:
     """A run as lists show it: its result record, and where it belongs."""
-    record = result_record(row, here.configuration(row.config_hash))
+    record = record_of(here, row)
     more = {"wasted": whole_waste(row), "reserved_usd": money(row.reserved_usd)}
     return record | more | {"batch_id": row.batch_id, "paused": bool(row.paused)}
 
@@ -129,7 +151,7 @@ def call_view(row: AnyRow) -> JsonObject:
     return {
         "call": row.call,
         "tool": row.tool,
-        "args": row.args,
+        "args": showable(row.args),
         "state": row.state,
         "outcome": row.outcome,
         "observation": row.observation,

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from tools.environment import variable
 from worker.core.errors import UserError
+from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.dialects import UnknownDialect, dialect
+from worker.given import UNKNOWN_NAME, Given
 from worker.llm.address import parse_address
 from worker.llm.endpoint import OPENAI_BASE_URL, EndpointSettings
 from worker.settings import Settings
@@ -23,41 +25,55 @@ BUILT_IN = Path(__file__).with_name("agents.toml")
 DEFAULT_AGENT = "assistant"
 
 
-class ExampleCall(BaseModel):
+MOST_TOKENS = 1_000_000_000
+LONGEST_S = 366 * 86_400.0
+"""Numbers that a configuration may hold; they are added to moments and multiplied with prices."""
+
+
+class ExampleCall(Given):
     """A tool call of a few-shot example."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
     tool: str
     args: JsonObject = Field(default_factory=dict)
     observation: str
     thought: str = ""
 
 
-class FewShot(BaseModel):
+class FewShot(Given):
     """A few-shot example in its neutral form; the dialect writes it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
     question: str
     calls: tuple[ExampleCall, ...] = ()
     answer: str
     thought: str = ""
 
 
-class ModelSettings(BaseModel):
+class EndpointLimits(Given):
+    """What the whole fleet may do at an endpoint and model; absent: no limit."""
+
+    model_config = ConfigDict(frozen=True)
+    requests_per_min: int | None = Field(None, ge=1, le=MOST_TOKENS)
+    tokens_per_min: int | None = Field(None, ge=1, le=MOST_TOKENS)
+    concurrent: int | None = Field(None, ge=1, le=MOST_TOKENS)
+
+
+class ModelSettings(Given):
     """How to reach an agent's model. `api_key_env` names the variable that holds the key."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
     model: str = ""
     base_url: str = Field("", repr=False)
     api_key_env: str = "OPENAI_API_KEY"
     temperature: float | None = Field(0.0, ge=0, le=2)
     send_stop: bool = True
-    max_output_tokens: int = Field(4096, ge=1)
-    context_window: int | None = Field(None, ge=256)
-    call_time_limit_s: float = Field(300.0, gt=0)
+    max_output_tokens: int = Field(4096, ge=1, le=MOST_TOKENS)
+    context_window: int | None = Field(None, ge=256, le=MOST_TOKENS)
+    call_time_limit_s: float = Field(300.0, gt=0, le=LONGEST_S)
     reasoning_effort: str | None = None
     extra_body: JsonObject = Field(default_factory=dict)
-    limits: dict[str, int] | None = None
+    limits: EndpointLimits | None = None
 
 
 class Agent(ModelSettings):
@@ -68,13 +84,13 @@ class Agent(ModelSettings):
     tools: tuple[str, ...] = ()
     instructions: str = ""
     examples: tuple[FewShot, ...] = ()
-    max_output_tokens_ceiling: int | None = Field(None, ge=1)
+    max_output_tokens_ceiling: int | None = Field(None, ge=1, le=MOST_TOKENS)
     """To how much `max_output_tokens` is raised, once a run, when thinking used it up; None: to twice as much."""
     max_steps: int = Field(10, ge=1, le=1000)
     max_malformed: int = Field(3, ge=1, le=100)
     max_model_failures: int = Field(8, ge=1, le=1000)
-    time_limit_s: float | None = Field(None, gt=0)
-    max_observation_chars: int = Field(8_000, ge=100)
+    time_limit_s: float | None = Field(None, gt=0, le=LONGEST_S)
+    max_observation_chars: int = Field(8_000, ge=100, le=MOST_TOKENS)
     approve: tuple[str, ...] = ()
     """Tools whose calls wait until a person approves them."""
     plain_answers: bool = False
@@ -162,6 +178,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         raise UserError(f"The agents file {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"The agents file {path} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise UserError(f"The agents file {path} is nested too deeply.") from error
     agents = content.get("agents", {})
     if not isinstance(agents, dict) or set(content) - {"agents"}:
         raise UserError(f"The agents file {path} must hold tables [agents.NAME] and nothing else.")
@@ -174,11 +192,14 @@ def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(str(part) for part in first["loc"]) or "a setting"
-        if first["type"] == "extra_forbidden":
-            # Neither quoted nor chained: it may be a key that stands where none belongs.
+        if first["type"] == UNKNOWN_NAME:
+            # Its value is neither quoted nor chained: it may be a key that stands where none belongs.
+            name, meant = first["ctx"]["name"], first["ctx"]["meant"]
+            setting = ".".join(str(part) for part in (*first["loc"], name))
             hint = "A key goes into a variable of the environment or of .env; api_key_env names the variable."
-            raise UserError(f"{where}: there is no setting {setting}.", hint if "key" in setting else "") from None
-        raise UserError(f"{where}: {setting} is {first['input']!r}: {first['msg']}.") from error
+            instead = f"; did you mean {meant!r}?" if meant else "."
+            raise UserError(f"{where}: there is no setting {setting}{instead}", hint if "key" in name else "") from None
+        raise UserError(f"{where}: {setting} is {shown(first['input'])}: {first['msg']}.") from error
     except TypeError as error:
         raise UserError(f"{where} must be a table of settings.") from error
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import csv
 import importlib
 import io
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from worker.core.errors import UserError
+from worker.core.given import showable
 from worker.core.records import JsonObject
+from worker.results import error_record
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Records = Iterable[Sequence[JsonObject]]
 """Result records, page by page."""
@@ -74,10 +81,14 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) or value is None else orjson.dumps(value).decode()
 
 
-def write_jsonl(pages: Records, _shape: Shape) -> Iterator[bytes]:
-    """One record a line."""
-    for page in pages:
-        yield b"".join(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in page)
+def write_jsonl(pages: Records, shape: Shape) -> Iterator[bytes]:
+    """One record a line; a record that cannot be written is replaced by one that says so."""
+    for page in _unbroken(pages):
+        yield b"".join(_each(page, _json_line))
+
+
+def _json_line(record: JsonObject) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def write_csv(pages: Records, shape: Shape) -> Iterator[bytes]:
@@ -86,17 +97,41 @@ def write_csv(pages: Records, shape: Shape) -> Iterator[bytes]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([_safe(name) if shape.excel_safe else name for name in columns])
-    for page in pages:
-        for record in page:
-            row = shape.flat(record)
+    for page in _unbroken(pages):
+        for row in _each(page, shape.flat):
             cells = [_cell(row.get(name)) for name in columns]
             writer.writerow([_safe(cell) for cell in cells] if shape.excel_safe else cells)
         yield _taken(text)
     yield _taken(text)
 
 
+def _unbroken(pages: Records) -> Iterator[Sequence[JsonObject]]:
+    """The pages; where reading fails half-way, a last record says so, since the answer has begun."""
+    try:
+        yield from pages
+    except Exception as error:
+        log.exception("An export broke off")
+        yield [error_record(None, f"The results break off here ({type(error).__name__}); ask for them again.")]
+
+
+def _each(page: Sequence[JsonObject], write: Callable[[JsonObject], T]) -> Iterator[T]:
+    for record in page:
+        try:
+            yield write(record)
+        except (TypeError, ValueError, RecursionError) as error:
+            log.error("The record of run %s cannot be written: %s", record.get("run_id"), error)
+            yield write(_in_place_of(record, error))
+
+
+def _in_place_of(record: JsonObject, error: Exception) -> JsonObject:
+    """What of a record can surely be written, and why the rest is not."""
+    said = f"This record cannot be written: {str(error)[:200]}."
+    kept = {name: record[name] for name in ("custom_id", "run_id", "status") if isinstance(record.get(name), str)}
+    return showable(error_record(None, said) | kept)  # type: ignore[no-any-return]
+
+
 def _taken(text: io.StringIO) -> bytes:
-    written = text.getvalue().encode()
+    written = text.getvalue().encode("utf-8", "replace")
     text.seek(0)
     text.truncate()
     return written
@@ -121,7 +156,7 @@ def write_parquet(pages: Records, shape: Shape) -> Iterator[bytes]:
     with parquet.ParquetWriter(arrow.PythonFile(out, mode="w"), schema, compression="zstd") as writer:
         for page in pages:
             if page:
-                writer.write_table(arrow.Table.from_pylist([shape.flat(r) for r in page], schema=schema))
+                writer.write_table(arrow.Table.from_pylist(list(_each(page, shape.flat)), schema=schema))
                 yield out.take()
     yield out.take()
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from worker.core.errors import ErrorCode
+from worker.core.given import RENDERED_DEPTH, showable, unfit
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, RunState
 from worker.scoring import exact_match, f1
 
+_LAST_MOMENT = 253_402_300_800.0
+"""The year 10000, where dates end."""
+
+RECORD_FIELDS = (
+    "custom_id", "run_id", "question", "status", "answer", "partial_answer", "error", "agent", "model", "simulated",
+    "steps", "usage", "cost_usd", "wasted", "attempts", "started_at", "finished_at", "metadata",
+)  # fmt: skip
+
 
 def moment(seconds: float | None) -> str | None:
-    """A moment as ISO 8601 text in UTC, to the millisecond."""
+    """A moment as ISO 8601 text in UTC, to the millisecond; None: there is none, or it is no moment."""
     if seconds is None:
+        return None
+    if not abs(seconds) < _LAST_MOMENT:
         return None
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -23,14 +36,19 @@ def usage(row: Any) -> dict[str, int]:
     return {name: int(getattr(row, name)) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
 
 
+def dollars(usd: float) -> float | None:
+    """Dollars without the dust that sums of fractions leave; None for what is no sum."""
+    return round(float(usd), 10) if math.isfinite(usd) else None
+
+
 def cost(row: Any) -> float | None:
     """What was paid; None when a call's price is not known."""
-    return None if row.unpriced else round(float(row.cost_usd), 10)
+    return None if row.unpriced else dollars(row.cost_usd)
 
 
 def wasted(row: Any) -> dict[str, Any]:
     """What was paid for nothing: repeated, lost and fenced-out attempts."""
-    price = None if row.unpriced and row.wasted_tokens else round(float(row.wasted_cost_usd), 10)
+    price = None if row.unpriced and row.wasted_tokens else dollars(row.wasted_cost_usd)
     return {"tokens": int(row.wasted_tokens), "cost_usd": price}
 
 
@@ -56,11 +74,24 @@ def result_record(row: Any, config: Mapping[str, Any]) -> JsonObject:
         "attempts": row.attempts,
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),
-        "metadata": row.metadata,
+        "metadata": showable(row.metadata),
     }
+    if (reason := unfit(row.metadata, RENDERED_DEPTH)) is not None:
+        record["error"] = {
+            "code": ErrorCode.INTERNAL.value,
+            "message": f"Its metadata is not shown whole: it {reason}.",
+        }
     if row.expected is not None:
         record |= {"expected": row.expected, **_scores(row, succeeded)}
     return record
+
+
+def error_record(row: Any, message: str) -> JsonObject:
+    """Stands for the record of a row that cannot be shown."""
+    record: JsonObject = dict.fromkeys(RECORD_FIELDS)
+    named = {"custom_id": row.custom_id, "run_id": row.id, "status": row.state} if row is not None else {}
+    nothing = {"usage": {}, "wasted": {}, "error": {"code": ErrorCode.INTERNAL.value, "message": message}}
+    return record | named | nothing
 
 
 def _scores(row: Any, succeeded: bool) -> JsonObject:

@@ -52,28 +52,28 @@ class Settings(BaseSettings):
 
     db_pool: int = Field(8, ge=1, le=200)
     """Connections that one process may hold to PostgreSQL."""
-    hot_set: int = Field(0, ge=0)
+    hot_set: int = Field(0, ge=0, le=1_000_000)
     """Runs in motion at once; 0: four for each live think slot, at least 64."""
-    interactive_reserve: int = Field(16, ge=1)
+    interactive_reserve: int = Field(16, ge=1, le=1_000_000)
     """Admission slots that only interactive runs may use."""
-    parked_per_batch: int = Field(100, ge=1)
+    parked_per_batch: int = Field(100, ge=1, le=1_000_000)
     """Parked runs of one batch and reason, at which the batch admits no more."""
 
-    beat_s: float = Field(2.0, gt=0)
+    beat_s: float = Field(2.0, gt=0, le=3_600)
     """A worker increments its heartbeat counter this often."""
-    tick_s: float = Field(2.0, gt=0)
+    tick_s: float = Field(2.0, gt=0, le=3_600)
     """The sweeper looks this often."""
-    dead_after_ticks: int = Field(5, ge=2)
+    dead_after_ticks: int = Field(5, ge=2, le=10_000)
     """Consecutive successful ticks without a new beat until an owner is void."""
-    resend_after_s: float = Field(5.0, gt=0)
+    resend_after_s: float = Field(5.0, gt=0, le=86_400)
     """A doorbell that nobody answered is rung again no sooner, and only on evidence that it was lost."""
-    park_after_s: float = Field(15.0, gt=0)
+    park_after_s: float = Field(15.0, gt=0, le=86_400)
     """A run whose tool group has no worker for this long gives its slot to others."""
-    drain_grace_s: float = Field(8.0, ge=0)
+    drain_grace_s: float = Field(8.0, ge=0, le=86_400)
     """After SIGTERM, work in flight may go on this long before it is handed back."""
-    max_stuck_threads: int = Field(4, ge=1)
-    max_question_bytes: int = Field(100_000, ge=1)
-    max_batch_bytes: int = Field(4_000_000_000, ge=1)
+    max_stuck_threads: int = Field(4, ge=1, le=10_000)
+    max_question_bytes: int = Field(100_000, ge=1, le=100_000_000)
+    max_batch_bytes: int = Field(4_000_000_000, ge=1, le=10**15)
 
     @classmethod
     def settings_customise_sources(

@@ -9,13 +9,16 @@ from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from api.context import Context, Here
+from api.filling import Fingerprint
 from api.intake import Intake, Taken
+from api.names import each_once
 from api.options import BatchOptions, checked, names_among
 from api.paging import Cursor, Limit, page
 from api.problems import Conflict, EmptyInput, Problem, no_batch
 from api.upload import parsed, read_in_thread
 from api.views import batch_details, batch_view, one_batch
 from worker.core.errors import ErrorCode
+from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.questions import Question, Reader, Refused
@@ -48,9 +51,12 @@ async def submit(request: Request, response: Response, here: Here) -> JsonObject
     """Takes questions as JSON (`runs` and options), or as a stream of lines with the options in the query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
+        if request.query_params:
+            name = next(iter(request.query_params))
+            raise Problem(f"{shown(name)} stands in the query, beside a JSON body.", "Write options into the body.")
         submitted = await read_in_thread(request, MAX_JSON_BYTES, lambda body: _from_json(here, body))
     elif kind in FORMS:
-        given = dict(request.query_params)
+        given = each_once(request)
         most = here.settings.max_batch_bytes
         submitted = await read_in_thread(request, most, lambda body: _from_lines(here, given, FORMS[kind], body))
     else:
@@ -59,27 +65,30 @@ async def submit(request: Request, response: Response, here: Here) -> JsonObject
     return await run_in_threadpool(_answer, here, response, *submitted)
 
 
-def _intake(here: Context, options: BatchOptions) -> Intake:
-    return Intake(here, options.new_batch(), options.defaults(), options.skip_invalid)
+def _intake(here: Context, options: BatchOptions, fingerprint: Fingerprint) -> Intake:
+    return Intake(here, options.new_batch(), options.defaults(), fingerprint, options.skip_invalid)
 
 
 def _from_lines(here: Context, given: dict[str, Any], form: str, body: Iterator[bytes]) -> Submitted:
     options = checked(BatchOptions, given)
     reader = Reader(options.rules(here.settings), options.delimiter)
-    return _intake(here, options).take(reader.read(body, form), options.limit), options, reader.notes
+    fingerprint = Fingerprint({**given, "submission_key": None, "form": form})
+    read = reader.read(fingerprint.over(body), form)
+    return _intake(here, options, fingerprint).take(read, options.limit), options, reader.notes
 
 
 def _from_json(here: Context, body: Iterator[bytes]) -> Submitted:
     given = parsed(body)
     if not isinstance(given, dict) or not isinstance(given.get("runs"), list):
         raise Problem('The body must be an object with "runs", a list of questions.')
+    fingerprint = Fingerprint({**given, "submission_key": None})
     questions = given.pop("runs")
     if not questions:
         raise EmptyInput('There is no question: "runs" is empty.', "Give at least one.")
     options = checked(BatchOptions, given)
-    reader = Reader(options.rules(here.settings))
+    reader = Reader(options.rules(here.settings, others=options.template is not None))
     read: Iterator[Question | Refused] = (reader.object(n, value) for n, value in enumerate(questions, 1))
-    return _intake(here, options).take(read, options.limit), options, reader.notes
+    return _intake(here, options, fingerprint).take(read, options.limit), options, reader.notes
 
 
 def _answer(here: Context, response: Response, taken: Taken, options: BatchOptions, notes: list[str]) -> JsonObject:

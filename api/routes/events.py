@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -11,14 +12,16 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import Response, StreamingResponse
 
 from api.context import Context, Here
+from api.paging import is_count
 from api.problems import no_run
-from api.views import step_view
+from api.views import record_of, step_view
+from worker.core.given import showable
 from worker.core.records import JsonObject
 from worker.core.states import ENDED
-from worker.results import result_record
 from worker.store.reads_endpoints import needs_operator
 from worker.store.reads_events import Event, events_between
 from worker.store.reads_fleet import serving
@@ -26,9 +29,12 @@ from worker.store.reads_runs import get_run
 from worker.store.reads_waiting import why_run
 from worker.store.session import AnyRow
 
+log = logging.getLogger(__name__)
+
 router = APIRouter(prefix="/api/runs", tags=["events"])
 
 LOOK_S = 0.2
+MOST_EVENTS = 10**15
 IDLE_S = 10.0
 """A comment at least this often, so that nobody on the way takes the connection for dead."""
 STATUS_S = 1.0
@@ -40,11 +46,11 @@ async def events(
     run_id: str,
     here: Here,
     last_event_id: Annotated[str | None, Header()] = None,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=MOST_EVENTS)] = 0,
     follow: bool = True,
 ) -> Response:
     """Replays the events after `Last-Event-ID` and follows the run until it has ended."""
-    if last_event_id is not None and last_event_id.isdigit():
+    if last_event_id is not None and is_count(last_event_id):
         after = int(last_event_id)
     run = await run_in_threadpool(get_run, here.store, run_id)
     if run is None:
@@ -68,7 +74,7 @@ class _Stream:
     async def messages(self, follow: bool) -> AsyncIterator[bytes]:
         spoken = time.monotonic()
         while True:
-            news = await run_in_threadpool(self._look)
+            news = await run_in_threadpool(self._news)
             if news:
                 spoken = time.monotonic()
                 yield b"".join(news)
@@ -78,6 +84,17 @@ class _Stream:
                 spoken = time.monotonic()
                 yield b": idle\n\n"
             await asyncio.sleep(LOOK_S)
+
+    def _news(self) -> list[bytes]:
+        """What has happened; where it cannot be told, an event says so and is the last: who follows comes back."""
+        try:
+            return self._look()
+        except Exception as error:
+            log.exception("The events of run %s break off", self.run_id)
+            self.ended = True
+            away = isinstance(error, SQLAlchemyError)
+            said = "the database cannot be reached" if away else f"something went wrong ({type(error).__name__})"
+            return [_message("error", {"message": f"The events break off here: {said}. Ask for them again."})]
 
     def _look(self) -> list[bytes]:
         """What has happened since the last look."""
@@ -101,7 +118,7 @@ class _Stream:
 
     def _data(self, event: Event) -> JsonObject:
         if event.kind == "end":
-            return result_record(event.row, self.here.configuration(event.row.config_hash))
+            return record_of(self.here, event.row)
         return _DATA[event.kind](event)
 
     def _new_status(self, run: AnyRow) -> JsonObject | None:
@@ -121,18 +138,23 @@ class _Stream:
 
 def _message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
     head = f"event: {kind}\n" + (f"id: {number}\n" if number is not None else "")
-    return head.encode() + b"data: " + orjson.dumps(data) + b"\n\n"
+    try:
+        written = orjson.dumps(data)
+    except TypeError as error:
+        log.error("An event of the kind %s cannot be written whole: %s", kind, error)
+        written = orjson.dumps(showable(data))
+    return head.encode() + b"data: " + written + b"\n\n"
 
 
 def _step(event: Event) -> JsonObject:
-    calls = [{"call": call.call, "tool": call.tool, "args": call.args} for call in event.calls]
+    calls = [{"call": call.call, "tool": call.tool, "args": showable(call.args)} for call in event.calls]
     return step_view(event.row) | {"calls": calls}
 
 
 def _observation(event: Event) -> JsonObject:
     row: Any = event.row
     names = ("step", "call", "tool", "args", "outcome", "observation")
-    return {name: getattr(row, name) for name in names}
+    return {name: showable(getattr(row, name)) for name in names}
 
 
 def _attempt_failed(event: Event) -> JsonObject:

@@ -6,12 +6,13 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import Field, StringConstraints
 
 from api.context import Context, Here
 from api.problems import Conflict, no_run
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
+from worker.given import Given
 from worker.store import held
 from worker.store.held import Held
 from worker.store.reads_runs import get_run
@@ -21,12 +22,11 @@ router = APIRouter(prefix="/api/runs", tags=["runs"])
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
 
 
-class Which(BaseModel):
+class Which(Given):
     """Which of the calls that wait; not needed while there is one."""
 
-    model_config = ConfigDict(extra="forbid")
-    step: int | None = None
-    call: int | None = None
+    step: int | None = Field(None, ge=1, le=1_000_000)
+    call: int | None = Field(None, ge=1, le=1_000_000)
 
 
 class Refusal(Which):

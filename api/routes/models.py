@@ -7,13 +7,14 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import StringConstraints
 
 from api.context import Context, Here
 from api.problems import NotFound
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
+from worker.given import Given
 from worker.llm.adaptations import described
 from worker.llm.address import without_password
 from worker.llm.endpoint import EndpointSettings
@@ -26,10 +27,9 @@ router = APIRouter(prefix="/api/models", tags=["models"])
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
-class Why(BaseModel):
+class Why(Given):
     """What is told to everybody whose run waits."""
 
-    model_config = ConfigDict(extra="forbid")
     reason: Reason = "it was paused by hand"
 
 

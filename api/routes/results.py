@@ -11,12 +11,11 @@ from starlette.responses import StreamingResponse
 from api.context import Context, Here
 from api.options import names_among
 from api.problems import no_batch
-from api.views import trace_view
+from api.views import record_of, trace_view
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
 from worker.core.states import RunState
 from worker.exports import WRITERS, Shape, needs_parquet
-from worker.results import result_record
 from worker.store.reads import get_batch
 from worker.store.reads_runs import Filter, all_of_batch, steps_of
 from worker.store.session import AnyRow
@@ -64,7 +63,7 @@ def _shape(row: AnyRow, with_steps: bool, excel_safe: bool) -> Shape:
 
 def _pages(here: Context, rows: Iterator[Sequence[AnyRow]], with_steps: bool) -> Iterator[list[JsonObject]]:
     for page in rows:
-        records = [result_record(row, here.configuration(row.config_hash)) for row in page]
+        records = [record_of(here, row) for row in page]
         if with_steps:
             traces = steps_of(here.store, [row.id for row in page])
             for record in records:

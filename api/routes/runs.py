@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.context import Context, Here
+from api.filling import Fingerprint
 from api.intake import Defaults, Intake
 from api.options import checked
-from api.paging import Cursor, Limit, page
+from api.paging import Cursor, Limit, is_count, page
 from api.problems import Conflict, Problem, no_run
-from api.upload import parsed, read_in_thread
-from api.views import attempt_view, run_view, trace_view
+from api.upload import parsed, read_whole
+from api.views import attempt_view, configuration_of, run_view, trace_view
 from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
+from worker.given import Given
 from worker.questions import Reader, Refused, Rules
 from worker.store.control import cancel_run, pause_run, resume_run
 from worker.store.reads_fleet import serving
@@ -30,10 +32,9 @@ from worker.store.submit import LOCAL_OWNER, NewBatch
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
 
-class RunOptions(BaseModel):
+class RunOptions(Given):
     """How a single run is handed in; its question stands beside these."""
 
-    model_config = ConfigDict(extra="forbid")
     klass: Klass = Klass.INTERACTIVE
     submission_key: str | None = Field(None, min_length=1, max_length=200)
 
@@ -42,7 +43,7 @@ class RunOptions(BaseModel):
 async def ask(request: Request, response: Response, here: Here) -> JsonObject:
     """Takes one question; it becomes a batch of its own."""
     most = Rules(here.settings.max_question_bytes).max_line_bytes
-    answer = await read_in_thread(request, most, lambda body: _ask(here, parsed(body)))
+    answer = await read_whole(request, most, lambda body: _ask(here, parsed(body)))
     response.status_code = 200 if answer["existing"] else 201
     return answer
 
@@ -50,13 +51,14 @@ async def ask(request: Request, response: Response, here: Here) -> JsonObject:
 def _ask(here: Context, given: Any) -> JsonObject:
     if not isinstance(given, dict):
         raise Problem("The body must be an object.", _ASK_HINT)
+    fingerprint = Fingerprint({**given, "submission_key": None})
     options = checked(RunOptions, {name: given.pop(name) for name in RunOptions.model_fields if name in given})
-    question = Reader(Rules(here.settings.max_question_bytes)).object(1, given)
+    question = Reader(Rules(here.settings.max_question_bytes, others=False)).object(1, given)
     if isinstance(question, Refused):
         raise Problem(f"The request is refused: {question.reason}.", _ASK_HINT)
     new = NewBatch(LOCAL_OWNER, klass=options.klass, submission_key=options.submission_key)
     defaults = Defaults(question.agent, question.model, question.dialect, question.max_steps)
-    taken = Intake(here, new, defaults).take([question])
+    taken = Intake(here, new, defaults, fingerprint).take([question])
     if not taken.existing and options.klass == Klass.INTERACTIVE:
         here.admitter.admit_now()
     elif not taken.existing:
@@ -84,7 +86,7 @@ def list_them(
     if batch is None:
         rows = page_of_all(here.store, which, cursor, limit + 1)
         return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.id))
-    if cursor is not None and not cursor.isdigit():
+    if cursor is not None and not is_count(cursor):
         raise Problem(f"The cursor {cursor[:40]!r} is none that a page of this batch gave.")
     rows = page_of_batch(here.store, which, int(cursor or 0), limit + 1)
     return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.seq))
@@ -110,7 +112,7 @@ def _details(here: Context, row: AnyRow) -> JsonObject:
     thoughts = {entry["step"]: entry["task_id"] for entry in log if not entry["call"]}
     return run_view(here, row) | {
         "klass": row.klass,
-        "dialect": here.configuration(row.config_hash).get("dialect"),
+        "dialect": configuration_of(here, row).get("dialect"),
         "phase": row.phase,
         "waiting": why_run(here.store, row, serving(here.store)) if row.state not in ENDED else None,
         "task_id": Bell(row.id, row.step, 0, row.attempt, row.queue).task_id if moving else None,

@@ -14,8 +14,8 @@ from worker.core.errors import UserError
 from worker.questions import Question, Reader, Refused, Rules, Template
 
 
-def read(data: bytes, form: str, template: str | None = None, **rules: int) -> list[Question | Refused]:
-    reader = Reader(Rules(template=Template(template) if template else None, **rules))
+def read(data: bytes, form: str, template: str | None = None, most: int = 100_000) -> list[Question | Refused]:
+    reader = Reader(Rules(most, Template(template) if template else None))
     return list(reader.read([data], form))
 
 

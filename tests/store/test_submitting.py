@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
 import pytest
 from sqlalchemy import func, select
 
 from tests.store.conftest import World
 from worker.store import submit
+from worker.store.session import CLOCK
 from worker.store.submit import (
+    LEFT_S,
     LOCAL_OWNER,
     DuplicateCustomId,
     NewBatch,
     NewRun,
+    SubmissionBusy,
     SubmissionGone,
     add_runs,
     discard,
     discard_abandoned,
+    fingerprint_of,
     open_batch,
     put_configuration,
     seal,
+    still_filling,
 )
 from worker.store.tables import batches, runs
 
@@ -35,17 +42,48 @@ def counted(world: World) -> tuple[int | None, int | None]:
     return found[0], found[1]
 
 
-def test_a_submission_that_arrives_again_half_way_replaces_the_first_which_is_told(world: World) -> None:
+@pytest.mark.usefixtures("stepped_clock")
+def test_a_submission_that_was_left_half_way_is_replaced_and_whoever_fills_it_is_told(world: World) -> None:
+    assert CLOCK.moment is not None
     first, _ = open_batch(world.store, NewBatch(submission_key="k"))
     add_runs(world.store, first, LOCAL_OWNER, 1, questions(world, "a", "b"))
+    CLOCK.moment += LEFT_S + 1
     second, is_new = open_batch(world.store, NewBatch(submission_key="k"))
     assert is_new and second != first
     with pytest.raises(SubmissionGone):
         add_runs(world.store, first, LOCAL_OWNER, 3, questions(world, "c"))
     assert not seal(world.store, first)
     add_runs(world.store, second, LOCAL_OWNER, 1, questions(world, "a"))
-    assert seal(world.store, second) and counted(world) == (1, 1)
+    assert seal(world.store, second, fingerprint="f") and counted(world) == (1, 1)
     assert open_batch(world.store, NewBatch(submission_key="k")) == (second, False)
+    assert fingerprint_of(world.store, second) == "f"
+
+
+@pytest.mark.usefixtures("stepped_clock")
+def test_a_submission_that_shows_life_is_waited_for_and_never_replaced(world: World) -> None:
+    assert CLOCK.moment is not None
+    first, _ = open_batch(world.store, NewBatch(submission_key="k"))
+    for _ in range(5):
+        CLOCK.moment += LEFT_S - 1
+        still_filling(world.store, first)
+        with pytest.raises(SubmissionBusy):
+            open_batch(world.store, NewBatch(submission_key="k"), wait_s=0.0)
+    assert open_batch(world.store, NewBatch(submission_key="k2"), wait_s=0.0)[1], "another key is free"
+    add_runs(world.store, first, LOCAL_OWNER, 1, questions(world, "a"))
+    with ThreadPoolExecutor(4) as others:
+        waiting = [others.submit(open_batch, world.store, NewBatch(submission_key="k")) for _ in range(4)]
+        assert seal(world.store, first)
+        assert {one.result(timeout=20) for one in waiting} == {(first, False)}
+
+
+def test_of_many_who_open_the_same_submission_at_once_one_does(world: World) -> None:
+    with ThreadPoolExecutor(10) as many:
+        opening = [many.submit(open_batch, world.store, NewBatch(submission_key="k")) for _ in range(10)]
+        first = next(as_completed(opening)).result()
+        seal(world.store, first[0])
+        found = [one.result(timeout=20) for one in opening]
+    assert {batch_id for batch_id, _ in found} == {first[0]}
+    assert sorted(is_new for _, is_new in found) == [False] * 9 + [True]
 
 
 def test_a_repeated_custom_id_is_told_apart_by_where_it_stands(world: World) -> None:

@@ -90,6 +90,8 @@ class Client:
         while True:
             try:
                 for event in self._events(run_id, last):
+                    if event.kind == "error":  # the API could not go on, and says so: as if the connection broke
+                        raise httpx2.ReadError(str(event.data.get("message")))
                     last, failures = event.number or last, 0
                     yield event
                     if event.kind == "end":

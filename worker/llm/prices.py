@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from worker.core.errors import UserError
+from worker.core.given import unknown_name
 from worker.core.records import Usage
 
 SHIPPED_FILE = Path(__file__).with_name("prices.toml")
 TOKENS_PER_PRICE = 1_000_000
+MOST_USD = 1_000_000.0
+"""No price is higher."""
+_NAMES = ("prompt", "cached", "completion")
 _SNAPSHOT = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 
 
@@ -77,14 +80,13 @@ def _read(path: Path) -> dict[str, Price]:
 def _price(path: Path, model: str, entry: Any) -> Price:
     """`cached` may be left out: then cached tokens cost as much as others."""
     hint = 'Write ["model"] with prompt, completion and perhaps cached, in USD per million tokens.'
-    if not isinstance(entry, dict) or not {"prompt", "completion"} <= entry.keys() <= {
-        "prompt",
-        "cached",
-        "completion",
-    }:
+    if isinstance(entry, dict) and (others := entry.keys() - _NAMES):
+        unknown = unknown_name(min(others), _NAMES, "price")
+        raise UserError(f"the price of {model!r} in {path} needs prompt and completion. {unknown}", hint)
+    if not isinstance(entry, dict) or not {"prompt", "completion"} <= entry.keys():
         raise UserError(f"the price of {model!r} in {path} needs prompt and completion", hint)
     values = {**entry, "cached": entry.get("cached", entry["prompt"])}
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_USD:
             raise UserError(f"the price of {model!r} in {path}: {name} is {value!r}, not a price", hint)
     return Price(**values)

@@ -12,8 +12,11 @@ import orjson
 from worker.core.errors import UserError
 from worker.questions.lines import TooLong, not_utf8, split_lines
 from worker.questions.openai_lines import as_fields, is_request
-from worker.questions.record import Question, Refused, Rules, from_fields, kind_of
+from worker.questions.record import FIELDS, Question, Refused, Rules, from_fields, kind_of, resembles
 from worker.questions.template import BadLine
+
+_NOTED = 200
+"""Column names that are looked at; a file may have as many as it has lines."""
 
 Read = Iterator[Question | Refused]
 
@@ -25,6 +28,7 @@ class Reader:
         self.rules = rules
         self.delimiter = delimiter
         self._ignored: set[str] = set()
+        self._columns: dict[str, str | None] = {}
 
     def read(self, chunks: Iterable[bytes], form: str) -> Read:
         """Questions and refused lines in order. `form` is one of `FORMATS`. Raises `UserError` for the whole input."""
@@ -32,10 +36,20 @@ class Reader:
 
     @property
     def notes(self) -> list[str]:
-        """What was left out of OpenAI request lines."""
-        if not self._ignored:
-            return []
-        return [f"Not used from the request lines, since the agent decides it: {', '.join(sorted(self._ignored))}."]
+        """What was left out of OpenAI request lines, and columns that look like options and were kept as metadata."""
+        found = [
+            f"The column {column!r} is kept as metadata; the option that it resembles is {option!r}."
+            for column, option in self._columns.items() if option is not None
+        ]  # fmt: skip
+        if self._ignored:
+            ignored = ", ".join(sorted(self._ignored))
+            found.append(f"Not used from the request lines, since the agent decides it: {ignored}.")
+        return found
+
+    def _note_columns(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self._columns and name not in FIELDS and len(self._columns) < _NOTED:
+                self._columns[name] = resembles(name)
 
     def object(self, line: int, value: Any) -> Question | Refused:
         """A question from a parsed JSON value: an object, or the bare text."""
@@ -45,6 +59,7 @@ class Reader:
             if not isinstance(value, dict):
                 raise BadLine(_not_object(value))
             fields = as_fields(value, self._ignored) if is_request(value) else value
+            self._note_columns(fields)
             return from_fields(line, fields, self.rules)
         except BadLine as error:
             return Refused(line, error.reason)
@@ -122,6 +137,7 @@ class Reader:
         twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
         if twice:
             raise UserError(f"The CSV header names the column {twice[0]!r} twice.", "Give each column its own name.")
+        self._note_columns(header)
         template = self.rules.template
         missing = template.missing(header) if template else [name for name in ["question"] if name not in header]
         if header and missing:

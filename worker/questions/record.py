@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from worker.core.given import nearest, unfit, unknown_name
 from worker.core.records import JsonObject
 from worker.questions.template import BadLine, Template
 
@@ -45,6 +46,8 @@ class Rules:
 
     max_question_bytes: int = 100_000
     template: Template | None = None
+    others: bool = True
+    """Whether fields by other names are kept as metadata, as columns of a file are; else they are refused."""
 
     @property
     def max_line_bytes(self) -> int:
@@ -54,7 +57,7 @@ class Rules:
 
 def from_fields(line: int, fields: Mapping[str, Any], rules: Rules) -> Question:
     """Checks the fields of one line. Raises `BadLine`."""
-    metadata = _metadata(fields)
+    metadata = _metadata(fields, rules.others)
     if rules.template is not None:
         question = rules.template.fill({**metadata, **fields})
     else:
@@ -123,13 +126,37 @@ def _expected(value: Any) -> str | None:
     raise BadLine(f'"expected" must be text or a number, not {kind_of(value)}')
 
 
-def _metadata(fields: Mapping[str, Any]) -> JsonObject:
+def _metadata(fields: Mapping[str, Any], others: bool) -> JsonObject:
     given = fields.get("metadata")
     if given is None or given == "":
         given = {}
     if not isinstance(given, dict):
         raise BadLine(f'"metadata" must be an object, not {kind_of(given)}')
-    return {**{name: value for name, value in fields.items() if name not in FIELDS}, **given}
+    columns = {name: value for name, value in fields.items() if name not in FIELDS}
+    if columns and not others:
+        name = next(iter(columns))
+        raise BadLine(f"has an unknown field: {unknown_name(name, FIELDS, 'field')} {_ELSEWHERE.get(name, _OWN_DATA)}")
+    metadata = {**columns, **given}
+    if (reason := unfit(metadata)) is not None:
+        raise BadLine(f'"metadata" {reason}')
+    return metadata
+
+
+_OWN_DATA = 'Data of your own goes into "metadata"'
+_ELSEWHERE = {
+    **dict.fromkeys(("temperature", "max_output_tokens", "time_limit_s", "reasoning_effort", "instructions", "tools"),
+                    "Its agent decides that: see STEPMILL_AGENTS_FILE"),
+    **dict.fromkeys(("budget_usd", "max_failures", "weight", "skip_invalid", "template", "limit", "name"),
+                    "A batch is told that: see POST /api/batches"),
+}  # fmt: skip
+"""Where options of others are given, for those who try them on a question."""
+
+RESEMBLED = (*FIELDS[1:6], "expected", *(name for name in _ELSEWHERE if "_" in name or name == "temperature"))
+
+
+def resembles(column: str) -> str | None:
+    """The option that a column of a file, which is kept as metadata, may have been meant for."""
+    return nearest(column, RESEMBLED, 0.85)
 
 
 def _without_nul(field: str, value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 import time
@@ -10,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Double, Engine, Executable, Row, bindparam, create_engine, event, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
@@ -111,7 +113,9 @@ class Store:
 def open_store(url: str, pool_size: int = 8) -> Store:
     """Opens the database. Never migrates: `stepmill db upgrade` does."""
     if url.startswith("sqlite"):
-        engine = create_engine(url, pool_size=pool_size, max_overflow=0, connect_args={"timeout": 30.0})
+        engine = create_engine(
+            url, pool_size=pool_size, max_overflow=0, connect_args={"timeout": 30.0}, json_deserializer=read_json
+        )
         _prepare_sqlite(engine)
         return Store(engine, threading.Lock())
     # `prepare_threshold=2`: the hot statements are few and run all day. No pre-ping: it costs a round trip a
@@ -122,10 +126,19 @@ def open_store(url: str, pool_size: int = 8) -> Store:
         max_overflow=0,
         pool_timeout=60.0,
         pool_use_lifo=True,
+        json_deserializer=read_json,
         connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
     )
     _begin_ourselves(engine)
     return Store(engine, at_once=True)
+
+
+def read_json(text: str | bytes) -> Any:
+    """A stored JSON value. One that is nested too deeply for Python's own reader is read by another."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return orjson.loads(text)
 
 
 def _begin_ourselves(engine: Engine) -> None:

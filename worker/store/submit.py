@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -17,7 +18,7 @@ from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.store.bulk import insert_runs
-from worker.store.session import NOW, Store, new_id
+from worker.store.session import NOW, AnyRow, Store, new_id
 from worker.store.tables import batches, configurations, owners, runs
 
 LOCAL_OWNER = "local"
@@ -25,6 +26,14 @@ LOCAL_OWNER = "local"
 
 DISCARDED_AT_ONCE = 5_000
 """Runs that one transaction of a discard deletes."""
+
+BEAT_S = 5.0
+"""Whoever fills a batch with a submission key gives a sign of life this often."""
+LEFT_S = 30.0
+"""Without one for this long the submission counts as left, and its key is free."""
+WAIT_S = 60.0
+"""How long the same submission waits for one that is being taken."""
+LOOK_S = 0.2
 
 MANY = 5_000
 """Runs of a batch from which on PostgreSQL's statistics are brought up to date at once."""
@@ -70,7 +79,11 @@ class DuplicateCustomId(Exception):
 
 
 class SubmissionGone(Exception):
-    """The batch was discarded while it was being filled: the same submission arrived once more."""
+    """The batch was discarded while it was being filled: it had shown no sign of life, and was submitted once more."""
+
+
+class SubmissionBusy(Exception):
+    """The same submission is still being taken elsewhere."""
 
 
 def ensure_owner(store: Store, owner_id: str = LOCAL_OWNER, weight: float = 1.0) -> None:
@@ -103,41 +116,70 @@ def get_configuration(store: Store, digest: str) -> JsonObject:
     return dict(body)
 
 
-def open_batch(store: Store, new: NewBatch) -> tuple[str, bool]:
-    """Opens a batch and returns its id and whether it is new. A half-submitted one of the same key is replaced."""
+def open_batch(store: Store, new: NewBatch, wait_s: float = WAIT_S) -> tuple[str, bool]:
+    """Opens a batch and returns its id and whether it is new.
+
+    While the same submission is being taken elsewhere this waits for it, and gets its batch; one that its sender or its
+    API process has left is replaced. Raises `SubmissionBusy` after `wait_s`.
+    """
     ensure_owner(store, new.owner_id)
-    for _ in range(3):
+    deadline = time.monotonic() + wait_s
+    while True:
         existing = _find(store, new)
-        if existing is not None and existing[1]:
-            return existing[0], False
-        if existing is not None:
-            discard(store, existing[0])
-        batch_id = new_id("batch")
-        try:
-            with store.write() as tx:
-                tx.execute(
-                    insert(batches).values(
-                        id=batch_id, owner_id=new.owner_id, name=new.name, klass=new.klass.value, weight=new.weight,
-                        submission_key=new.submission_key, max_failures=new.max_failures,
-                        max_failures_percent=new.max_failures_percent, options=new.options, created_at=NOW,
-                        budget_usd=new.budget_usd,
-                    )
-                )  # fmt: skip
-            return batch_id, True
-        except IntegrityError:
-            continue  # the same submission arrived twice at once: look again
-    raise RuntimeError("The same batch is being submitted again and again at this moment.")
+        if existing is not None and existing.sealed:
+            return existing.id, False
+        if existing is None:
+            if (batch_id := _insert_batch(store, new)) is not None:
+                return batch_id, True
+        elif existing.left:
+            discard(store, existing.id, _LEFT)
+        elif time.monotonic() > deadline:
+            raise SubmissionBusy(str(new.submission_key))
+        else:
+            time.sleep(LOOK_S)
 
 
-def _find(store: Store, new: NewBatch) -> tuple[str, bool] | None:
+def _insert_batch(store: Store, new: NewBatch) -> str | None:
+    """None: the same submission was faster."""
+    batch_id = new_id("batch")
+    row = {
+        "id": batch_id, "owner_id": new.owner_id, "name": new.name, "klass": new.klass.value, "weight": new.weight,
+        "submission_key": new.submission_key, "max_failures": new.max_failures,
+        "max_failures_percent": new.max_failures_percent, "options": new.options, "created_at": NOW,
+        "filled_at": NOW, "budget_usd": new.budget_usd,
+    }  # fmt: skip
+    try:
+        with store.write() as tx:
+            tx.execute(insert(batches).values(row))
+        return batch_id
+    except IntegrityError:
+        return None
+
+
+_LAST_SIGN = func.coalesce(batches.c.filled_at, batches.c.created_at)
+_LEFT = NOW - _LAST_SIGN > LEFT_S
+
+
+def _find(store: Store, new: NewBatch) -> AnyRow | None:
     if new.submission_key is None:
         return None
-    query = select(batches.c.id, batches.c.sealed).where(
+    query = select(batches.c.id, batches.c.sealed, _LEFT.label("left")).where(
         batches.c.owner_id == new.owner_id, batches.c.submission_key == new.submission_key
     )
     with store.read() as tx:
-        row = tx.execute(query).one_or_none()
-    return (row.id, row.sealed) if row else None
+        return tx.execute(query).one_or_none()
+
+
+def still_filling(store: Store, batch_id: str) -> None:
+    """A sign of life of whoever fills a batch; without one for `LEFT_S` its key is free again."""
+    with store.write() as tx:
+        tx.execute(update(batches).where(batches.c.id == batch_id, *_FILLING).values(filled_at=NOW))
+
+
+def fingerprint_of(store: Store, batch_id: str) -> str | None:
+    """What tells the content and options of a submission from others; None: it was taken by version 0.1.0."""
+    with store.read() as tx:
+        return tx.execute(select(batches.c.fingerprint).where(batches.c.id == batch_id)).scalar()
 
 
 def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Sequence[NewRun]) -> list[str]:
@@ -157,7 +199,7 @@ def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Se
     try:
         with store.write() as tx:
             counted = update(batches).where(batches.c.id == batch_id, *_FILLING)
-            now = tx.execute(counted.values(total=batches.c.total + len(rows)).returning(NOW)).scalar()
+            now = tx.execute(counted.values(total=batches.c.total + len(rows), filled_at=NOW).returning(NOW)).scalar()
             if now is None:
                 raise SubmissionGone(batch_id)
             insert_runs(tx, [row | {"created_at": now} for row in rows])
@@ -177,13 +219,17 @@ def _duplicates(store: Store, batch_id: str, new: Sequence[NewRun]) -> Duplicate
     return DuplicateCustomId(stored, [name for name, count in counts.items() if count > 1])
 
 
-def seal(store: Store, batch_id: str, options: JsonObject | None = None, first_call_usd: float = 0.0) -> bool:
+def seal(
+    store: Store, batch_id: str, options: JsonObject | None = None, first_call_usd: float = 0.0,
+    fingerprint: str | None = None,
+) -> bool:  # fmt: skip
     """The batch is whole: its runs may be admitted. False: it was sealed or discarded before.
 
-    `first_call_usd` bounds the first model call of any of its runs, for a batch with a budget.
+    `first_call_usd` bounds the first model call of any of its runs, for a batch with a budget. `fingerprint` tells
+    another body under the same submission key.
     """
     statement = update(batches).where(batches.c.id == batch_id, *_FILLING)
-    values: JsonObject = {"sealed": True, "first_call_usd": first_call_usd}
+    values: JsonObject = {"sealed": True, "first_call_usd": first_call_usd, "fingerprint": fingerprint}
     if options is not None:
         values["options"] = options
     with store.write() as tx:
@@ -194,12 +240,12 @@ def seal(store: Store, batch_id: str, options: JsonObject | None = None, first_c
     return total is not None
 
 
-def discard(store: Store, batch_id: str) -> None:
-    """Undoes a submission that was not sealed: nothing is left half done. Safe to repeat."""
+def discard(store: Store, batch_id: str, *still: ColumnElement[bool]) -> None:
+    """Undoes a submission that was not sealed, if it `still` is so: nothing is left half done. Safe to repeat."""
     # Marked first, so that whoever is still filling it stops; then emptied in short transactions.
     gone = {"state": BatchState.CANCELLED.value, "submission_key": None, "total": 0}
     with store.write() as tx:
-        unsealed = update(batches).where(batches.c.id == batch_id, batches.c.sealed.is_(False))
+        unsealed = update(batches).where(batches.c.id == batch_id, batches.c.sealed.is_(False), *still)
         if tx.execute(unsealed.values(gone)).rowcount != 1:
             return
     with store.read() as tx:
@@ -215,7 +261,7 @@ def discard(store: Store, batch_id: str) -> None:
 
 def discard_abandoned(store: Store, older_than_s: float) -> int:
     """Clears away submissions whose sender, or whose API process, was lost on the way; returns how many."""
-    query = select(batches.c.id).where(batches.c.sealed.is_(False), batches.c.created_at < NOW - older_than_s)
+    query = select(batches.c.id).where(batches.c.sealed.is_(False), older_than_s < NOW - _LAST_SIGN)
     with store.read() as tx:
         ids = list(tx.execute(query).scalars())
     for batch_id in ids:

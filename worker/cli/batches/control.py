@@ -35,7 +35,7 @@ def pause_command(batch_id: str, as_json: bool) -> None:
     "--budget",
     "budget_usd",
     metavar="USD",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 1e9, min_open=True),
     help="The new budget of all its runs, where its budget is what it was paused for.",
 )
 @json_option

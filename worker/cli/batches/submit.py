@@ -24,7 +24,7 @@ SHOWN_REFUSALS = 20
 @click.argument("file")
 @click.option("--name", help="A name for people.")
 @run_options
-@click.option("--limit", type=click.IntRange(1), help="Only the first N questions.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000_000), help="Only the first N questions.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out lines that cannot be read, and list them.")
 @click.option("--template", help='For CSV: the question from columns, as in "Classify {title}".')
 @click.option("--max-failures", metavar="N|P%", help="Pause the batch at so many failures, or at this percentage.")
@@ -32,7 +32,7 @@ SHOWN_REFUSALS = 20
     "--budget",
     "budget_usd",
     metavar="USD",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 1e9, min_open=True),
     help="What all runs together may cost; the batch pauses before it would be passed.",
 )
 @click.option(

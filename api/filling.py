@@ -1,0 +1,60 @@
+"""What a submission with a key shows of itself: signs of life while it is taken, and a fingerprint of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.problems import Problem
+from worker.core.given import MAX_DEPTH
+from worker.core.records import JsonObject
+from worker.store.session import Store
+from worker.store.submit import BEAT_S, still_filling
+
+log = logging.getLogger(__name__)
+
+
+class Fingerprint:
+    """Tells one submission from another: its options, and every byte of its questions."""
+
+    def __init__(self, options: JsonObject) -> None:
+        try:
+            self._digest = hashlib.sha256(orjson.dumps(options, option=orjson.OPT_SORT_KEYS))
+        except TypeError:
+            raise Problem(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
+
+    def over(self, body: Iterator[bytes]) -> Iterator[bytes]:
+        """The same pieces; what has passed counts."""
+        for piece in body:
+            self._digest.update(piece)
+            yield piece
+
+    def __str__(self) -> str:
+        return self._digest.hexdigest()
+
+
+@contextmanager
+def signs_of_life(store: Store, batch_id: str) -> Iterator[None]:
+    """Gives them while the block runs, however slowly a body comes."""
+    done = threading.Event()
+    thread = threading.Thread(target=_beat, args=(store, batch_id, done), name=f"filling {batch_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _beat(store: Store, batch_id: str, done: threading.Event) -> None:
+    while not done.wait(BEAT_S):
+        try:
+            still_filling(store, batch_id)
+        except SQLAlchemyError as error:
+            log.warning("No sign of life for %s: %s", batch_id, type(error).__name__)

@@ -1,0 +1,93 @@
+"""What people and programs hand in by name: unknown names get the nearest right one, values fit into JSON."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import reprlib
+from collections.abc import Collection, Iterable
+from typing import Any
+
+MAX_DEPTH = 32
+"""Objects and lists inside one another: what is deeper could be stored and never be shown again."""
+
+RENDERED_DEPTH = 200
+"""What is no deeper is shown as it is: the writer of JSON gives up at 254, and an answer adds levels of its own."""
+
+_MAX_INTEGER = 2**64
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LISTED = 12
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist = 2, 3, 3
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def shown(value: object) -> str:
+    """A value in a sentence: bounded, however long or deep it is."""
+    return _SHORT.repr(value)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def nearest(name: str, known: Iterable[str], least: float = 0.7) -> str | None:
+    """The known name that was probably meant: the same but for case and dashes, else one much like it."""
+    by_plain = {_plain(one): one for one in known}
+    found = difflib.get_close_matches(_plain(name[:100]), by_plain, n=1, cutoff=least)
+    return by_plain[found[0]] if found else None
+
+
+def unknown_name(name: str, known: Collection[str], what: str) -> str:
+    """The sentence about a name that is not known, with the nearest right one, or those there are."""
+    meant = nearest(name, known)
+    if meant is not None:
+        return f"There is no {what} {shown(name)} here; did you mean {meant!r}?"
+    names = sorted(known)
+    listed = ", ".join(names[:_LISTED]) + (" and more" if len(names) > _LISTED else "")
+    return f"There is no {what} {shown(name)} here; there is {listed or 'none'}."
+
+
+def unfit(value: Any, most: int = MAX_DEPTH) -> str | None:
+    """Why a value cannot be kept and shown as JSON, as the end of a sentence; None: it can."""
+    level = [value]
+    for _ in range(most + 1):
+        if (found := next((reason for one in level if (reason := _unfit_leaf(one))), None)) is not None:
+            return found
+        containers = [one for one in level if isinstance(one, (dict, list, tuple))]
+        if not containers:
+            return None
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return f"is nested deeper than {most} levels"
+
+
+def showable(value: Any) -> Any:
+    """A value as an answer can carry it: as it is, or with what is unfit replaced by text.
+
+    Rows may hold more than is taken today: what an older version took, or what a model wrote.
+    """
+    return value if unfit(value, RENDERED_DEPTH) is None else _repaired(value, MAX_DEPTH)
+
+
+def _repaired(value: Any, levels: int) -> Any:
+    if isinstance(value, (dict, list, tuple)) and not levels:
+        return f"(not shown: nested deeper than {MAX_DEPTH} levels)"
+    if isinstance(value, dict):
+        return {_repaired(str(name), 1): _repaired(inner, levels - 1) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_repaired(inner, levels - 1) for inner in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return value if _unfit_leaf(value) is None else str(value)
+
+
+def _unfit_leaf(value: Any) -> str | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"holds {value}, which is no number in JSON"
+    if isinstance(value, int) and not -_MAX_INTEGER // 2 <= value < _MAX_INTEGER:
+        return "holds a whole number of more than 64 bits"
+    texts = value if isinstance(value, dict) else (value,)
+    if any(isinstance(text, str) and not text.isascii() and _SURROGATE.search(text) for text in texts):
+        return "holds half a character (a lone surrogate)"
+    return None
