@@ -12,8 +12,9 @@ from tests.engine.questions import sums
 from tests.engine.wholeness import assert_money, assert_whole
 from worker.core.remedies import PauseKind
 from worker.store.learned import all_learned
+from worker.store.reads_endpoints import endpoint_states
 from worker.store.session import NOW
-from worker.store.tables import attempts, endpoints
+from worker.store.tables import active, attempts, endpoints
 
 pytestmark = pytest.mark.timeout(300)
 BAD = "Use look_up(name='mark-bad')."
@@ -85,3 +86,33 @@ def test_a_request_that_fails_alone_waits_and_ends_once_another_is_answered(flee
     assert fleet.finish(good, 60) == {"succeeded": 1}
     assert fleet.finish(alone, 60) == {"failed": 1}
     assert fleet.rows(PAUSED) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("quirk", "kinds", "ends"),
+    [
+        ("money.1", {PauseKind.QUOTA}, False),
+        ("free-for-the-day.1", {PauseKind.QUOTA}, True),
+        ("key.1", {PauseKind.KEY}, False),
+        ("model-unknown.1", {PauseKind.MODEL}, False),
+        ("broken-always.1", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),
+        ("broken-always.3", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),
+        ("broken-always.5", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),
+    ],
+)
+def test_an_endpoint_that_somebody_must_mend_is_paused_with_its_own_words_and_what_to_do(
+    fleet: Fleet, quirk: str, kinds: set[str], ends: bool
+) -> None:
+    fleet.start(slots=4, PRACTICE_URL=f"{fleet.practice.url}/quirk/{quirk}/v1")
+    batch = fleet.submit(sums(3), max_model_failures=2)
+    fleet.wait("the endpoint is paused", lambda: fleet.rows(PAUSED), 60)
+    (endpoint,) = fleet.rows(PAUSED)
+    assert endpoint.paused_kind in kinds
+    assert (endpoint.paused_until is not None) is ends, "a limit of the day opens by itself"
+    assert "the model endpoint answered" in endpoint.paused_reason
+    parked = select(active).where(active.c.parked.is_not(None))
+    fleet.wait("its runs wait and say why", lambda: len(fleet.rows(parked)) == 3)
+    remedy = endpoint_states(fleet.store)[endpoint.id].remedy
+    assert remedy and all(remedy in run.wait_reason for run in fleet.rows(parked))
+    assert fleet.ended(batch) == 0
