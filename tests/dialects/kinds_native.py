@@ -141,7 +141,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("bare object with type", text('{"type": "function", "function": ' + J + "}"), OSLO),
     ("deepseek", text("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather"), BAD),
     ("kimi", text("<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"), BAD),
-    ("qwen coder", text("<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"), BAD),
+    ("qwen coder", text("<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"), OSLO),
     ("object without arguments", text('{"name": "get_weather"}'), ans('{"name": "get_weather"}')),
     ("object with more", text('{"name": "get_weather", "arguments": {}, "note": "x"}'), ans('{"name": "get_weather", "arguments": {}, "note": "x"}')),
     ("not an object call", json.dumps({"tool_calls": ["get_weather"]}), BAD),

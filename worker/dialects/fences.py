@@ -49,16 +49,21 @@ def fence_at(text: str, start: int) -> Fence | None:
     return _closing(text, opening.start(1), min(line_end + 1, len(text)), marks, language.lower())
 
 
-def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Spans of the fenced blocks that begin at a line's start or behind a colon; an unclosed one runs to the end."""
-    spans: list[tuple[int, int]] = []
+def find_fences(text: str, start: int = 0) -> list[Fence]:
+    """The fenced blocks that begin at a line's start or behind a colon; an unclosed one runs to the end."""
+    found: list[Fence] = []
     opening = _OPENING.search(text, start)
-    while opening is not None and len(spans) < _MAX_FENCES:
+    while opening is not None and len(found) < _MAX_FENCES:
         fence = fence_at(text, opening.start(1))
         end = fence.end if fence else opening.end()
-        spans.append((opening.start(1), end))
+        found += [fence] if fence else []
         opening = _OPENING.search(text, max(end, opening.end()))
-    return spans
+    return found
+
+
+def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
+    """The spans of the fenced blocks of `find_fences`."""
+    return [(fence.start, fence.end) for fence in find_fences(text, start)]
 
 
 def within(spans: list[tuple[int, int]], position: int) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
+from worker.dialects.call_markup import markup_start
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, with_its_call
 from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
+from worker.dialects.leaked import MARKUP, Leaked, is_call_object, marked_calls, only_markup
 from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import claims_result
 from worker.dialects.reasoning import without_reasoning
@@ -77,7 +79,10 @@ class JsonObjects(TextDialect):
         tidied = tidy(reply.text)
         cut = cut_short(reply)
         found = cut or find_objects(tidied.text, _kind, finished=ended_itself(reply))
-        outcome = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
+        read = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
+        outcome = cut or _without_markup(tidied.text, read, tools)
+        if isinstance(outcome, Leaked):
+            return Actions(outcome.calls[:1], outcome.thought, "", (*tidied.dropped, MARKUP))
         if isinstance(outcome, str):
             reason = "The reply is empty." if not tidied.text and not cut else outcome
             return Malformed(f"{reason} {_FORM}", kept=tidied.text[:MAX_KEPT_CHARS], dropped=tidied.dropped)
@@ -103,6 +108,34 @@ class JsonObjects(TextDialect):
     def _object(self, value: JsonObject) -> str:
         first = {key: value[key] for key in ("type", "thought") if key in value}
         return json.dumps({**first, **value}, ensure_ascii=False)
+
+
+def _without_markup(
+    text: str, outcome: tuple[Actions | Answer, Found] | str, tools: Sequence[ToolView]
+) -> tuple[Actions | Answer, Found] | Leaked | str:
+    """The outcome, if no tool call stands as markup where it does not belong; else that call, or why it is unclear."""
+    if isinstance(outcome, str):
+        return marked_calls(text, tools) or outcome
+    parsed, first = outcome
+    start = markup_start(text, tools)
+    before = start if start is not None and start < first.begin else None
+    if isinstance(parsed, Actions):
+        leaked = marked_calls(text, tools) if before is not None else None
+        if isinstance(leaked, Leaked):
+            return leaked
+        names_another = before is not None and "=" in text[before : first.begin]
+        wrapped = before is None or (only_markup(text, before, first.begin, tools) and not names_another)
+        written = parsed.calls[0].args
+        inside = isinstance(written, str) and markup_start(written, tools) == 0
+        return outcome if wrapped and not inside else "The reply holds a tool call in markup of its own."
+    inside_answer = marked_calls(parsed.text, tools)
+    if is_call_object(parsed.text, tools):
+        return "The answer is a tool call. Write it as one."
+    if inside_answer is None and before is None and markup_start(text[first.end :], tools) is None:
+        return outcome
+    if isinstance(inside_answer, Leaked) and before is None and not inside_answer.thought:
+        return inside_answer
+    return "The answer holds a tool call in markup of its own. Write one of them, without markup."
 
 
 def _rest(text: str) -> tuple[str, ...]:

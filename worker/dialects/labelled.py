@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
+from worker.dialects.call_markup import markup_start
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.fences import within
-from worker.dialects.labels import Kind, Label
+from worker.dialects.labels import Kind, Label, find_labels
+from worker.dialects.leaked import MARKUP, Leaked, is_call_object, marked_calls, only_markup
 from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
 
@@ -20,6 +22,8 @@ class Call:
     request: ToolRequest
     start: int
     end: int
+    leaked: bool = False
+    """Whether it was read from markup, which history does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> 
     if not page.text:
         only = "only reasoning" if tidied.dropped else "nothing"
         return Malformed(f"The reply holds {only}. {grammar.form}", kept="", dropped=tidied.dropped)
-    outcome = _walk(page, grammar)
+    outcome = _without_markup(page, _walk(page, grammar))
     if unread_call(reply) and _is_open(page, outcome):
         outcome = Bad("The endpoint could not read the reply to its end.")
     return with_its_call(_parsed(page, outcome, tidied.dropped, grammar), reply, grammar.form)
@@ -75,6 +79,72 @@ def _is_open(page: Page, outcome: Outcome) -> bool:
     """Whether an input without an end of its own runs to the reply's end."""
     at_end = isinstance(outcome, Call) and outcome.end >= len(page.text.rstrip())
     return at_end and isinstance(outcome, Call) and isinstance(outcome.request.args, str)
+
+
+def _without_markup(page: Page, outcome: Outcome) -> Outcome:
+    """The outcome, if no tool call stands as markup where it does not belong; else that call, or why it is unclear."""
+    if isinstance(outcome, Said):
+        return _said_without_markup(page, outcome)
+    if isinstance(outcome, Call):
+        return _call_without_markup(page, outcome)
+    leaked = marked_calls(page.text, page.tools)
+    if not isinstance(leaked, Leaked):
+        return Bad(leaked) if leaked else outcome
+    own = [label for label in page.labels.found if label.kind in (Kind.ACTION, Kind.ANSWER)]
+    own = [label for label in own if label.start < leaked.start and not within(page.fences, label.start)]
+    return outcome if any(not _leads_to(page, label, leaked) for label in own) else _leaked(leaked)
+
+
+def _leads_to(page: Page, label: Label, leaked: Leaked) -> bool:
+    """Whether nothing but the called tool's own name stands between a label and the call."""
+    written = page.text[label.end : leaked.start].partition("\n")[0].strip()
+    return not written or (label.kind is Kind.ACTION and written == leaked.calls[0].tool)
+
+
+def _leaked(leaked: Leaked) -> Call:
+    first = leaked.calls[0]
+    return Call(ToolRequest(first.tool, first.args), leaked.start, leaked.end, leaked=True)
+
+
+def _said_without_markup(page: Page, outcome: Said) -> Outcome:
+    text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
+    leaked = marked_calls(text[outcome.start :], page.tools)
+    if markup_start(text, page.tools) is None and not is_call_object(outcome.text, page.tools):
+        return outcome
+    if isinstance(leaked, Leaked) and markup_start(text[: outcome.start], page.tools) is None:
+        labels = find_labels(leaked.thought)
+        if len(labels) == 1 and not leaked.thought[labels[0].end :].strip():
+            return replace(_leaked(leaked), start=outcome.start)
+    return Bad("The reply holds an answer and a tool call in markup of its own. Write one of them, without markup.")
+
+
+def _call_without_markup(page: Page, outcome: Call) -> Outcome:
+    before = page.text[: outcome.start]
+    start = markup_start(before, page.tools)
+    if start is not None and not only_markup(before, start, len(before), page.tools):
+        leaked = marked_calls(before, page.tools)
+        if not isinstance(leaked, Leaked) or not _same(leaked, outcome.request):
+            return Bad("The reply holds two tool calls, one of them in markup of its own. Write one, without markup.")
+    return _input_without_markup(page, outcome)
+
+
+def _same(leaked: Leaked, request: ToolRequest) -> bool:
+    first = leaked.calls[0]
+    return first.tool == request.tool and first.args == request.args
+
+
+def _input_without_markup(page: Page, outcome: Call) -> Outcome:
+    """A text input that is a call in markup is that call's; a program may hold markup in its strings."""
+    text = outcome.request.args
+    start = markup_start(text, page.tools) if isinstance(text, str) else None
+    if not isinstance(text, str) or start is None:
+        return outcome
+    if start and any(tool.name == outcome.request.tool and tool.code_language for tool in page.tools):
+        return outcome
+    leaked = marked_calls(text, page.tools)
+    if isinstance(leaked, Leaked) and not leaked.thought and leaked.calls[0].tool == outcome.request.tool:
+        return replace(_leaked(leaked), start=outcome.start, end=outcome.end)
+    return Bad("The input holds a tool call in markup of its own. Write the input alone, without markup.")
 
 
 def said(page: Page, label: Label) -> Outcome:
@@ -208,6 +278,8 @@ def _parsed(page: Page, outcome: Outcome, dropped: tuple[str, ...], grammar: Gra
     if rest:
         dropped = (*dropped, f"what followed: {rest[:200]}")
     kept = page.text[: outcome.end].strip()
+    if isinstance(outcome, Call) and outcome.leaked:
+        kept, dropped = "", (*dropped, MARKUP)
     thought = page.thought(outcome.start)
     if isinstance(outcome, Said):
         return Answer(outcome.text, thought=thought, kept=kept, dropped=dropped)

@@ -1,58 +1,118 @@
-"""Tool calls that an endpoint left as markup in the text: read where it stands alone, never where it is quoted."""
+"""Tool calls that a model or endpoint left in the text: read where they leave no doubt, never shown as an answer."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from worker.core.records import ToolRequest, ToolView
+from worker.dialects.call_formats import MAX_CALLS, NOT_PARSED, call_at, call_object
+from worker.dialects.call_markup import Mark, mark_at, markup_start
 from worker.dialects.fences import closed_fences, unwrap_whole, within
 from worker.dialects.labels import find_labels
-from worker.dialects.lenient import read_value
 from worker.dialects.names import find_tool
-from worker.dialects.native_calls import read_call
-from worker.dialects.strings import Unreadable
+from worker.dialects.quoting import Quoted
+from worker.dialects.tidy import trim_tokens
 
-Leaked = tuple[tuple[ToolRequest, ...], str]
-_TAG = re.compile(r"(?<![^\n])[ \t]{0,8}<(tool_call|function_call|tool|tools)>\s*(?=[{\[])")
-_FUNCTION = re.compile(r"(?<![^\n])[ \t]{0,8}<function=([\w.\-]{1,64})>\s*(?=\{)")
-_MARKED = re.compile(
-    r"(?<![^\n])[ \t]{0,8}(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>|<tool_calls>)\s*(?=[{\[])"
+MARKUP = "tool call markup in the text"
+"""What is said to be dropped where a call was read from it."""
+_BEGINS_OBJECT = re.compile(
+    r"\{\s*\"(?:name|function|type|tool_name|tool|id|tool_calls|function_call|content|role)\"\s*:"
 )
-_OTHER = re.compile(
-    r"(?<![^\n])[ \t]{0,8}(?:<[|｜]tool[▁_]calls?[▁_a-z]{0,24}[|｜]>|<tool_call>|<function=|<function_calls>|<invoke\b|"
-    r"\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>|<tools?>|<function_call>|<[|｜]DSML[|｜]|<start_function_call>|"
-    r"<[\w\-]{0,20}[:_]tool_calls?>|<TOOLCALL>|<function\s+name=|<tool_use>|(?:assistant)?commentary to=\w)"
-    r"|assistantcommentary to=\w"
+_CUT_OBJECT = re.compile(r"\{\s*\"(?:name|tool_name)\"\s*:\s*\"([\w.\-]{1,64})\"\s*,\s*\"(?:arg|param|tool_a)")
+_BETWEEN = re.compile(r"(?:```\w*|[\s,;`])+")
+_INVENTED = re.compile(
+    r"</?(?:tool_|function_)?(?:response|results?|outputs?|observation)\b|"
+    r"<[|｜](?:(?:observation|tool|user|tool_(?:response|result|output)s?)[|｜]>|im_start|start_header|tool▁output)|"
+    r"\[/?TOOL_RESULTS\]",
+    re.I,
 )
-_CALL_OBJECT = re.compile(r"\{\s*\"(?:name|function|type|tool_name|id)\"")
-_BETWEEN = re.compile(r"(?:[\s,;]|</?tool_call>|</?tools?>|</?function_call>)*")
-_GOES_ON = re.compile(
-    r"(?:\s|</?tool_calls?>|</?tools?>|</?function_call>|</function>|[\]`])*(?!<tool_response|<observation)[^\s<]"
+_EXPLAINS = re.compile(
+    r"\b(?:for example|an example|example (?:of|call|tool)|examples?:|e\.g\.|for instance|looks? like|syntax|formats?|"
+    r"templates?|written (?:as|like)|writes?|such as|emits?|prints?|produces?|would (?:be|write|send|call)|schema|docs|"
+    r"documentation|zum beispiel|beispiel|z\.\s?b\.|so aus|par exemple|por ejemplo|per esempio)\b"
+    r"|例如|比如|格式|形如|示例",
+    re.I,
 )
 _REACT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action(?: \d{1,2})?[ \t*]{0,4}[:：][ \t*]{0,4}(.{1,80})", re.I)
 _REACT_INPUT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action Input[ \t*]{0,4}[:：]", re.I)
-_NOT_PARSED = "The tool call stands in the text as markup, where it does nothing."
+_AROUND = re.compile(r"(?:<\|start\|>\s*assistant|<\|from\|>\s*assistant|<\|im_start\|>\s*assistant)?\s*$")
+_MAX_OBJECTS = 20
+_MAX_PIECES = 200
+"""More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaked:
+    """Calls that were read from the text, the text before them, and where they stand."""
+
+    calls: tuple[ToolRequest, ...]
+    thought: str
+    start: int
+    end: int
 
 
 def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """The calls and the text before them; a reason where a call was meant but cannot be read; None for plain text."""
-    whole = _whole_object(text, tools)
-    if whole is not None:
-        return whole
-    fences = closed_fences(text)
-    for pattern in (_TAG, _FUNCTION, _MARKED):
-        mark = next((found for found in pattern.finditer(text) if not within(fences, found.start())), None)
-        if mark is not None:
-            return _marked(text, mark, pattern, tools)
-    if any(not within(fences, found.start()) for found in _OTHER.finditer(text)):
-        return _NOT_PARSED
-    if _ends_in_call(text, tools) or _is_written_call(unwrap_whole(text), tools):
-        return _NOT_PARSED
-    return _labelled(text, fences, tools)
+    """The calls of a text; a reason where a call was meant but cannot be read; None for plain text.
+
+    A call without markup counts where it is the whole text; elsewhere, and in the labels of a text dialect, it leaves
+    doubt.
+    """
+    body = unwrap_whole(text)
+    found = _whole(body, tools) or marked_calls(text, tools)
+    if found is None and body is not text and markup_start(body, tools) == 0:
+        found = NOT_PARSED if isinstance(marked_calls(body, tools), Leaked) else None
+    if found is None and (holds_object(text, tools) or _is_written_call(body, tools)):
+        return NOT_PARSED
+    return _labelled(text, closed_fences(text), tools) if found is None else found
+
+
+def marked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    """The calls that stand in markup; a reason where one cannot be read; None for a text without markup."""
+    start = markup_start(text, tools)
+    return None if start is None else _read(text, start, tools)
+
+
+def only_markup(text: str, start: int, end: int, tools: Sequence[ToolView]) -> bool:
+    """Whether nothing but tags, tokens and blanks stands between two places."""
+    names = frozenset(tool.name for tool in tools)
+    while start < end:
+        between = _BETWEEN.match(text, start, end) or mark_at(text, start, names)
+        if between is None:
+            return False
+        start = _end(between)
+    return True
+
+
+def is_call_object(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether a text is an object with a known tool's name and arguments, and nothing else."""
+    if not text.startswith("{"):
+        return False
+    value = _strict(text, 0)
+    bare = isinstance(value, dict) and "name" in value and len(value) == 2
+    return bare and isinstance(call_object(value, tools), ToolRequest)
+
+
+def holds_object(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether an object stands in the text, or in a fence at its end, that is a known tool's call, whole or cut."""
+    quoted = Quoted(text)
+    known = frozenset(tool.name for tool in tools)
+    end = len(text.rstrip("` \n\t"))
+    for found in islice(_BEGINS_OBJECT.finditer(text), _MAX_OBJECTS):
+        in_span = quoted.holds(found.start())
+        read = _strict(text, found.start(), end) if in_span else _strict(text, found.start())
+        if in_span and (read is None or text[found.start() - 1] == "`"):
+            continue
+        if any(isinstance(call_object(item, tools), ToolRequest) for item in _enveloped(read)):
+            return True
+        cut = _CUT_OBJECT.match(text, found.start()) if read is None else None
+        if cut is not None and cut.group(1) in known:
+            return True
+    return False
 
 
 def _labelled(text: str, fences: list[tuple[int, int]], tools: Sequence[ToolView]) -> str | None:
@@ -62,90 +122,76 @@ def _labelled(text: str, fences: list[tuple[int, int]], tools: Sequence[ToolView
         named = find_tool(found.group(1).strip(), tools)
         known = named is not None and named.tool is not None
         if known and not within(fences, found.start()) and inputs and inputs[-1] > found.end():
-            return _NOT_PARSED
+            return NOT_PARSED
     return None
 
 
-def _whole_object(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """A text that is JSON objects of calls to known tools and nothing else."""
-    body = unwrap_whole(text)
-    if not body.startswith(("{", "[")):
+def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    """A text that is objects of calls and nothing else."""
+    value = _strict(body, 0) if body[:1] in ("{", "[") else None
+    items = value if isinstance(value, list) else [value]
+    found = [call_object(item, tools) for item in items]
+    if value is None or not found or any(call is None for call in found):
         return None
-    calls: list[ToolRequest | str] = []
-    at = 0
-    while at < len(body) and len(calls) < 20:
-        read = _strict(body, at)
-        found = [_item(item, tools) for item in (read[0] if isinstance(read[0], list) else [read[0]])] if read else []
-        if read is None or not found or any(call is None for call in found):
-            return _NOT_PARSED if calls else None
-        calls += [call for call in found if call is not None]
-        junk = _BETWEEN.match(body, read[1])
-        at = junk.end() if junk else read[1]
-    return _joined(calls, "")
-
-
-def _strict(text: str, at: int) -> tuple[Any, int] | None:
-    try:
-        return json.JSONDecoder().raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text ends in a call object that is not quoted as code inside a sentence."""
-    end = len(text.rstrip("` \n\t"))
-    for found in islice(_CALL_OBJECT.finditer(text), 20):
-        read = _strict(text, found.start()) if text[found.start() - 1 : found.start()] != "`" else None
-        if read is not None and read[1] == end and isinstance(_item(read[0], tools), ToolRequest):
-            return True
-    return False
+    return _read(body, 0, tools)
 
 
 def _is_written_call(body: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text is nothing but `tool(…)`, as some models write a call."""
-    written = re.fullmatch(r"(?:print\(|\[)?([\w.]{1,64})\([^\n]{0,2000}\)\]?", body.strip())
+    """Whether the text is nothing but `tool(…)` or `tool{…}`, as some models write a call."""
+    written = re.fullmatch(r"(?:print\(|\[)?([\w.]{1,64})[({][^\n]{0,2000}[)}]{1,2}\]?", body.strip())
     named = find_tool(written.group(1), tools) if written else None
     return named is not None and named.tool is not None
 
 
-def _item(item: Any, tools: Sequence[ToolView]) -> ToolRequest | str | None:
-    """A call object; None where an object is something else."""
-    if not isinstance(item, dict):
+def _strict(text: str, at: int, end: int | None = None) -> Any:
+    """The JSON value at `at`; None where there is none, or where it does not end at `end`."""
+    try:
+        value, ends = json.JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError):
         return None
-    body = item["function"] if isinstance(item.get("function"), dict) else item
-    name = body.get("name", body.get("tool_name"))
-    arguments = next((body[key] for key in ("arguments", "parameters", "tool_args") if key in body), None)
-    if not isinstance(name, str) or not isinstance(arguments, (dict, str)):
-        return None
-    if set(body) - {"name", "tool_name", "arguments", "parameters", "tool_args", "type", "id"}:
-        return None
-    named = find_tool(name, tools)
-    return read_call(name, arguments, tools) if named is not None and named.tool is not None else _NOT_PARSED
+    return value if end is None or ends == end else None
 
 
-def _marked(text: str, mark: re.Match[str], pattern: re.Pattern[str], tools: Sequence[ToolView]) -> Leaked | str:
-    calls: list[ToolRequest | str] = []
-    found: re.Match[str] | None = mark
-    while found is not None and len(calls) < 20:
-        try:
-            read = read_value(text, found.end())
-        except Unreadable as error:
-            return f"{_NOT_PARSED} It cannot be read: {error}."
-        if pattern is _FUNCTION:
-            calls.append(read_call(found.group(1), read.value, tools))
-        else:
-            items = read.value if isinstance(read.value, list) else [read.value]
-            calls += [_item(item, tools) or _NOT_PARSED for item in items]
-        found = pattern.search(text, read.end)
-        if found is None and _GOES_ON.match(text, read.end) and not find_labels(text[read.end :].lstrip()[:80]):
-            return _NOT_PARSED  # prose around it: it may only be shown
-    return _joined(calls, text[: mark.start()].strip())
+def _enveloped(value: Any) -> list[Any]:
+    """The call objects of a chat message; else the value itself."""
+    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
+        return list(value["tool_calls"][:MAX_CALLS])
+    if isinstance(value, dict) and isinstance(value.get("function_call"), dict):
+        return [value["function_call"]]
+    return [value]
 
 
-def _joined(calls: list[ToolRequest | str], thought: str) -> Leaked | str:
-    reason = next((call for call in calls if isinstance(call, str)), None)
-    if reason is not None:
-        return reason
-    requests = [call for call in calls if isinstance(call, ToolRequest)]
-    numbered = tuple(ToolRequest(call.tool, call.args, f"call_{at}") for at, call in enumerate(requests, start=1))
-    return numbered, thought
+def _read(text: str, start: int, tools: Sequence[ToolView]) -> Leaked | str:
+    """All that stands from `start` on must be calls and their markup, or a result that the model invented."""
+    calls: list[ToolRequest] = []
+    names = frozenset(tool.name for tool in tools)
+    at = start
+    for _ in range(_MAX_PIECES):
+        if at >= len(text) or len(calls) >= MAX_CALLS:
+            break
+        found = call_at(text, at, tools)
+        if isinstance(found, str):
+            return found
+        between = None if found else _BETWEEN.match(text, at) or _junk(text, at, names)
+        if found is None and between is None:
+            break
+        calls += found.calls if found else ()
+        at = found.end if found else at if between is None else _end(between)
+    rest = text[at:].lstrip()
+    if not calls or (rest and not _INVENTED.match(rest) and not find_labels(rest[:80])):
+        return NOT_PARSED
+    begins = len(_AROUND.sub("", text[:start]))
+    thought = trim_tokens(text[:begins])
+    if _EXPLAINS.search(thought[-300:]):
+        return f"{NOT_PARSED} If it is an example, put it in backticks or a fenced block."
+    numbered = (ToolRequest(call.tool, call.args, f"call_{number}") for number, call in enumerate(calls, start=1))
+    return Leaked(tuple(numbered), thought, begins, at)
+
+
+def _junk(text: str, at: int, names: frozenset[str]) -> Mark | None:
+    """Markup around calls, but no result that the model invented."""
+    return None if _INVENTED.match(text, at) else mark_at(text, at, names)
+
+
+def _end(between: Any) -> int:
+    return int(between.end() if isinstance(between, re.Match) else between.end)

@@ -20,7 +20,7 @@ from worker.core.records import (
     Turn,
 )
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, with_its_call
-from worker.dialects.leaked import leaked_calls
+from worker.dialects.leaked import MARKUP, leaked_calls
 from worker.dialects.native_calls import requested
 from worker.dialects.text import NOTHING_SAID, NOTHING_SEEN, spoken
 from worker.dialects.tidy import tidy
@@ -106,8 +106,7 @@ def _without_calls(reply: Reply, text: str, dropped: tuple[str, ...], tools: Seq
     if isinstance(leaked, str):
         return Malformed(f"{leaked} {_FORM}", kept=text[:MAX_KEPT_CHARS], thought=text, dropped=dropped)
     if leaked is not None:
-        calls, thought = leaked
-        return Actions(calls, thought, thought, (*dropped, "tool call markup in the text"))
+        return Actions(leaked.calls, leaked.thought, leaked.thought, (*dropped, MARKUP))
     if not text:
         refused = reply.message.get("refusal")
         reason = f"The model refused: {refused}" if refused else "The reply holds neither text nor a tool call."

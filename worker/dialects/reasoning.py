@@ -8,7 +8,7 @@ from itertools import islice
 
 from worker.dialects.fences import closed_fences, within
 from worker.dialects.labels import Kind, find_labels
-from worker.dialects.quoting import inside_string, line_around
+from worker.dialects.quoting import Quoted, inside_string, line_around
 
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think|inner_monologue"
 _TAG = re.compile(
@@ -17,7 +17,9 @@ _TAG = re.compile(
     re.I,
 )
 _MAX_TAGS = 300
-_HARMONY = re.compile(r"<\|channel\|>\s*(\w+)[^<>\n]{0,80}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
+_HARMONY = re.compile(
+    r"(?:<\|start\|>\s*assistant[^<>\n]{0,80})?<\|channel\|>(\w+)[^<>\n]{0,80}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>"
+)
 _BARE_CHANNEL = re.compile(r"analysis(?=[A-Z\"'])")
 _HARMONY_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
 
@@ -35,10 +37,16 @@ def without_reasoning(text: str) -> tuple[str, bool]:
     An unclosed block runs to the end; a closing tag alone ends reasoning that began before the reply did. A tag that a
     sentence only mentions, or that stands in a fenced block, is data.
     """
-    if "<|channel|>" in text and "<|message|>" in text:
-        text = _final_channels(text)
     if _BARE_CHANNEL.match(text) and "assistantfinal" in text:
         return text.partition("assistantfinal")[2], True
+    text, blocks = _without_blocks(text)
+    if "<|channel|>" in text and "<|message|>" in text and not text.lstrip().startswith(("{", "[")):
+        text = _final_channels(text)
+    return text, blocks
+
+
+def _without_blocks(text: str) -> tuple[str, bool]:
+    """The text without what stands between tags that mark reasoning, and whether there was any."""
     found = islice(_TAG.finditer(text), _MAX_TAGS)
     tags = [_Tag(match.start(), match.end(), _shuts(match)) for match in found]
     if not tags:
@@ -122,10 +130,16 @@ class _Scene:
 
 
 def _final_channels(text: str) -> str:
-    """The messages of a reply in gpt-oss's channels that are meant for the reader."""
-    kept = [text[: text.index("<|channel|>")].replace("<|start|>assistant", "")]
-    for message in _HARMONY.finditer(text):
+    """The messages of a reply in gpt-oss's channels that are meant for the reader; a call stays as it was written."""
+    quoted = Quoted(text)
+    messages = [found for found in _HARMONY.finditer(text) if not quoted.holds(found.start())]
+    if not messages:
+        return text
+    kept = [text[: messages[0].start()]]
+    for message in messages:
         end = _HARMONY_END.search(text, message.end())
-        if message.group(1) != "analysis" and "to=" not in message.group():
+        if "to=" in message.group():
+            kept.append(text[message.start() : end.start() if end else len(text)])
+        elif message.group(1) != "analysis":
             kept.append(text[message.end() : end.start() if end else len(text)])
     return "\n".join(part for part in kept if part.strip())

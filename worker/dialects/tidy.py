@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from worker.dialects.call_markup import opens_call
 from worker.dialects.fences import unwrap_whole
 from worker.dialects.labels import find_labels
-from worker.dialects.quoting import inside_string
+from worker.dialects.quoting import Quoted, inside_string
 from worker.dialects.reasoning import without_reasoning
 
 _EDGE = " \t\r\n\f\v\u00a0\u3000\u200b\u200e\u200f\u2060\ufeff"
@@ -59,12 +60,24 @@ def trim_tokens(text: str) -> str:
         tail = _TRAILING.search(text, max(0, len(text) - 300))
         if tail is None or (tail.group().strip() == "</s>" and "<s>" in text):
             return text
-        text = text[: tail.start()]
+        kept = _opened(text, tail.start())
+        text = text[: max(tail.start(), kept)]
+        if kept > tail.start():
+            return text
+
+
+def _opened(text: str, start: int) -> int:
+    """Where the last token from `start` on ends that announces a tool call; 0 without one."""
+    ends = [token.end() for token in re.finditer(_TOKEN, text[start:]) if opens_call(token.group())]
+    return start + ends[-1] if ends else 0
 
 
 def _first_turn(text: str) -> str:
     """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
+    quoted = Quoted(text)
     for turn_end in islice(_TURN_END.finditer(text), 50):
+        if quoted.holds(turn_end.start()):
+            continue
         if turn_end.start() == 0 or text[turn_end.start() - 1] in "`'\"":
             continue
         if inside_string(text, turn_end.start(), turn_end.end()):
