@@ -67,7 +67,7 @@ def _tidy(context: Context) -> None:
 def app() -> FastAPI:
     """The application as this process's settings describe it."""
     settings = read_settings()
-    store = open_store(settings.database, settings.db_pool)
+    store = open_store(settings.database, settings.db_pool, tested=True)
     sender = Dispatcher(celery_app, connect_redis(settings.redis_url or "redis://127.0.0.1:6379/0"))
     admitter = Admitter(store, sender, capacity_of(settings))
     agents, tools = load_agents(settings), load_tools(settings.tool_modules)

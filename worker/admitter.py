@@ -60,6 +60,14 @@ class Admitter:
         self._dispatcher.send(admission.bells)
         return len(admission.bells)
 
+    def admit_soon(self) -> None:
+        """Admits now if the database lets it, for a run that somebody waits for; else the thread does when it can."""
+        try:
+            self.admit_now()
+        except SQLAlchemyError as error:
+            log.warning("Admission was not possible at once: %s", trouble(error))
+            self.poke()
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             self._poked.wait(IDLE_S)

@@ -9,9 +9,16 @@ from celery import Celery
 from worker.logs import watch_setup
 from worker.settings import Settings, settings
 
+SEND_TIMEOUT_S = 5.0
+
 
 class StepmillCelery(Celery):  # type: ignore[misc]  # celery has no types
     """An application that a spawned pool child finds by importing it: rebuilt from a pickle it would have no tasks."""
+
+    def connection_for_write(self, url: str | None = None, **options: Any) -> Any:
+        """A message that cannot be sent soon is sent again by a sweeper: nobody waits for it."""
+        options["transport_options"] = {"socket_timeout": SEND_TIMEOUT_S, **(options.get("transport_options") or {})}
+        return super().connection_for_write(url, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _this_app, ()

@@ -12,16 +12,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from celery import Celery
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from worker.core.bells import Bell
 
 log = logging.getLogger(__name__)
 
+SENDING_FAILS = (KombuError, RedisError, OSError)
+"""All that sending may raise: Redis away, hanging, full, read-only, or refusing the password."""
+
 ABORT_CHANNEL = "stepmill.abort"
 THINK_TASK = "think"
+PROBE_KEY = "stepmill.probe"
 
 
 class Dispatcher:
@@ -48,7 +54,7 @@ class Dispatcher:
                 with producer.batch():
                     for bell in bells:
                         self._publish(bell, producer)
-        except (OperationalError, RedisError, OSError) as error:
+        except SENDING_FAILS as error:
             log.warning("%d doorbells could not be rung, sweepers will: %s", len(bells), error)
 
     def _publish(self, bell: Bell, producer: Any) -> None:
@@ -76,7 +82,7 @@ class Dispatcher:
             return
         try:
             self.redis.publish(ABORT_CHANNEL, json.dumps(ids))
-        except RedisError as error:
+        except SENDING_FAILS as error:
             log.warning("Workers could not be told at once to stop %d runs; they will notice: %s", len(ids), error)
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
@@ -86,6 +92,10 @@ class Dispatcher:
             for name in names:
                 pipe.llen(name)
             return dict(zip(names, pipe.execute(), strict=True))
+
+    def check_room(self) -> None:
+        """Raises `RedisError` where Redis takes no more messages: full, read-only, or away."""
+        self.redis.set(PROBE_KEY, 1, ex=10)
 
 
 class _Timer:
@@ -119,5 +129,9 @@ class _Timer:
 
 
 def connect_redis(url: str, **options: Any) -> Redis:
-    """A client whose commands are bounded in time. Blocking reads need `socket_timeout=None`."""
-    return Redis.from_url(url, **{"socket_timeout": 5.0, "socket_connect_timeout": 5.0, **options})
+    """A client whose commands are bounded in time: the library's own ten repeats would make a minute of a hang.
+
+    Blocking reads need `socket_timeout=None`.
+    """
+    bounds = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "retry": Retry(NoBackoff(), 1)}
+    return Redis.from_url(url, **{**bounds, **options})

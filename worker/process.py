@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import psutil
@@ -26,15 +26,15 @@ from worker.core.states import (
     QUEUE_QUARANTINE,
     QUEUE_THINK,
     Outcome,
-    WorkerState,
     quarantine_queue,
 )
 from worker.dispatch import ABORT_CHANNEL, connect_redis
+from worker.drain import Drain
 from worker.runtime import Runtime, build_runtime, redis_address
 from worker.settings import settings
 from worker.store import takeover
 from worker.store.control import note_stopped
-from worker.store.liveness import WorkerInfo, beat, ended_among, register, set_state
+from worker.store.liveness import WorkerInfo, beat, ended_among, register
 from worker.store.trouble import trouble
 from worker.sweeper import Sweeper
 from worker.tasks.base import install
@@ -43,9 +43,6 @@ from worker.tasks.requests import REPORTS
 from worker.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
-
-EXIT_MARGIN_S = 3.0
-"""After the hand-back, what still runs has this long to notice before the process ends regardless."""
 
 CHATTY = ("celery.worker.strategy", "httpx2")
 """Loggers with a line for each doorbell and each request: the line with which Celery ends a task says enough."""
@@ -58,11 +55,12 @@ class WorkerProcess:
         self.rt = rt
         self.info = info
         self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
-        self._stopping = threading.Event()
         self._seen_ended: set[str] = set()
         self.admitter = Admitter(rt.store, rt.dispatcher, capacity_of(rt.settings))
         rt.poke_admitter = self.admitter.poke
         self.sweeper = Sweeper(rt)
+        self.drain = Drain(rt, self._idempotent, (self.sweeper.stop, self.admitter.stop))
+        self._stopping = self.drain.ended
         self._threads = [
             threading.Thread(target=self._beat, name="heartbeat", daemon=True),
             threading.Thread(target=self._listen, name="abort-listener", daemon=True),
@@ -77,23 +75,6 @@ class WorkerProcess:
         self.admitter.start()
         self.sweeper.start()
         self.admitter.poke()
-
-    def drain(self) -> None:
-        """On SIGTERM: no more claims; what is in flight may go on for the grace time, then it is handed back."""
-        self.rt.draining.set()
-        threading.Thread(target=self._drain, name="drain", daemon=True).start()
-
-    def stop(self) -> None:
-        """The pool has ended: hands back what is left and signs off."""
-        self._stopping.set()
-        self.sweeper.stop()
-        self.admitter.stop()
-        try:
-            self._hand_back()
-            set_state(self.rt.store, self.rt.owner.id, WorkerState.STOPPED)
-        except SQLAlchemyError as error:
-            log.warning("Could not sign off (%s); the sweepers of other workers will take over", type(error).__name__)
-        self.rt.owner.forget()
 
     def report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
         """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep.
@@ -173,35 +154,6 @@ class WorkerProcess:
             if self.info.pool == "prefork" and request.args and request.args[0] in run_ids and request.first_stop():
                 threading.Thread(target=_stop_child, args=(request,), name="stop-child", daemon=True).start()
 
-    def _drain(self) -> None:
-        deadline = time.monotonic() + self.rt.settings.drain_grace_s
-        try:
-            set_state(self.rt.store, self.rt.owner.id, WorkerState.DRAINING)
-        except SQLAlchemyError as error:
-            log.warning("Could not say that this worker is draining: %s", type(error).__name__)
-        self._wait(lambda: not self._busy(), deadline)
-        self.rt.in_flight.abort_all(StopReason.HAND_BACK)
-        self._wait(lambda: not self._busy(), time.monotonic() + EXIT_MARGIN_S)
-        if self._busy():
-            # Threads cannot be killed and children need not obey: hand back what they hold and end them with us.
-            self.stop()
-            for child in psutil.Process().children(recursive=True):
-                child.kill()
-            os._exit(0)
-
-    def _busy(self) -> bool:
-        return bool(len(self.rt.in_flight) or celery_state.active_requests)
-
-    @staticmethod
-    def _wait(done: Callable[[], bool], deadline: float) -> None:
-        while not done() and time.monotonic() < deadline:
-            time.sleep(0.05)
-
-    def _hand_back(self) -> None:
-        held = takeover.held_by(self.rt.store, self.rt.owner.id, Outcome.HANDED_BACK)
-        results = [takeover.release(self.rt.store, one, self._idempotent, "its worker was stopped") for one in held]
-        self.rt.dispatcher.send(takeover.bells_of(results))
-
 
 def _stop_child(request: Any) -> None:
     """Interrupts a pool child that works for a cancelled run; kills it when it does not obey."""
@@ -248,7 +200,7 @@ def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None 
         logging.getLogger(chatty).setLevel(logging.WARNING)
     process.start()
     signals.worker_ready.connect(ready, weak=False)
-    signals.worker_shutting_down.connect(lambda **_: process.drain(), weak=False)
+    signals.worker_shutting_down.connect(lambda **_: process.drain.begin(), weak=False)
     hostname = f"{name or queues[0]}-{rt.owner.id[:8]}@%h"
     argv = [
         "worker", "--queues", ",".join(queues), "--pool", pool, "--concurrency", str(concurrency),
@@ -259,5 +211,5 @@ def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None 
     except SystemExit as ended:
         return int(ended.code or 0)
     finally:
-        process.stop()
+        process.drain.end()
     return 0

@@ -95,7 +95,7 @@ def _answer(here: Context, response: Response, taken: Taken, options: BatchOptio
     if taken.existing:
         response.status_code = 200
     elif options.klass == Klass.INTERACTIVE:
-        here.admitter.admit_now()
+        here.admitter.admit_soon()
     else:
         here.admitter.poke()
     row = get_batch(here.store, taken.batch_id)

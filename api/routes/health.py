@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import Context, Here
 from worker.core.records import JsonObject
-from worker.store.migrate import revisions
+from worker.store.migrate import mismatch
 from worker.store.reads_admission import admission_health
 
 router = APIRouter(tags=["health"])
@@ -37,8 +37,10 @@ def _checked(check: Callable[[Context], str], here: Context) -> JsonObject:
         problem = check(here)
     except SQLAlchemyError:
         problem = "The database cannot be reached."
+    except OutOfMemoryError:
+        problem = "Redis is full: it takes no messages. Raise its maxmemory, or find what else fills it."
     except RedisError:
-        problem = "Redis cannot be reached."
+        problem = "Redis cannot be reached, or takes no writes."
     return {"ok": not problem, "message": problem or "ok"}
 
 
@@ -48,12 +50,11 @@ def _database(here: Context) -> str:
 
 
 def _migrations(here: Context) -> str:
-    there, needed = revisions(here.store)
-    return "" if there == needed else f"The database is at {there}, this version needs {needed}: `stepmill db upgrade`."
+    return mismatch(here.store)
 
 
 def _redis(here: Context) -> str:
-    here.sender.lengths(["think"])
+    here.sender.check_room()
     return ""
 
 

@@ -60,7 +60,7 @@ def _ask(here: Context, given: Any) -> JsonObject:
     defaults = Defaults(question.agent, question.model, question.dialect, question.max_steps)
     taken = Intake(here, new, defaults, fingerprint).take([question])
     if not taken.existing and options.klass == Klass.INTERACTIVE:
-        here.admitter.admit_now()
+        here.admitter.admit_soon()
     elif not taken.existing:
         here.admitter.poke()
     (row,) = page_of_batch(here.store, Filter(batch_id=taken.batch_id), 0, 1)

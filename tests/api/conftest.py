@@ -40,6 +40,9 @@ class Recorder:
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
         return {queue: self.queued.get(queue, 0) for queue in queues}
 
+    def check_room(self) -> None:
+        self.queued.setdefault("think", 0)
+
 
 @dataclass
 class HandAdmitter:
@@ -62,6 +65,9 @@ class HandAdmitter:
         admission = admit(self.store, Capacity(hot_set=1_000))
         self.sender.send(admission.bells)
         return len(admission.bells)
+
+    def admit_soon(self) -> None:
+        self.admit_now()
 
 
 @dataclass

@@ -26,7 +26,7 @@ from tests.services.needs import program
 from tests.services.postgres import PostgresServer
 from tools.registry import load_tools
 from worker.core.states import quarantine_queue
-from worker.process import EXIT_MARGIN_S
+from worker.drain import EXIT_MARGIN_S
 from worker.settings import Settings
 from worker.store.migrate import upgrade
 

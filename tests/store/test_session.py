@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from worker.store.session import Store
+from tests.services.postgres import PostgresServer
+from worker.store.session import Store, open_store
 
 
 def cut_off(store: Store) -> None:
@@ -21,3 +22,18 @@ def test_a_read_whose_connection_breaks_raises_the_databases_own_error_so_that_i
         cut_off(store)
     with store.read() as tx:
         assert tx.execute(select(1)).scalar() == 1
+
+
+def test_after_a_restart_of_the_server_a_tested_connection_answers_at_once(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database()
+    store = open_store(url, tested=True)
+    with store.read() as tx:
+        tx.execute(select(1))
+    postgres_server.stop()
+    postgres_server.start()
+    with store.read() as tx:
+        assert tx.execute(select(1)).scalar() == 1
+    with store.write() as tx:
+        assert tx.execute(select(2)).scalar() == 2
+    store.dispose()
+    postgres_server.drop_database(url)

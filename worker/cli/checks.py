@@ -12,7 +12,7 @@ from worker.cli.errors import EXIT_UNREACHABLE, one_line
 from worker.core.errors import UserError
 from worker.llm.address import without_password
 from worker.settings import Settings
-from worker.store.migrate import revisions
+from worker.store.migrate import NewerDatabase, known, revisions
 from worker.store.session import open_store
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
@@ -61,6 +61,7 @@ def check_database(url: str) -> None:
         store = open_store(url, pool_size=1)
         try:
             have, need = revisions(store)
+            newer = have is not None and not known(have)
         finally:
             store.dispose()
     except (SQLAlchemyError, ModuleNotFoundError) as error:
@@ -69,6 +70,8 @@ def check_database(url: str) -> None:
         raise UserError(
             f"The database {without_password(url)} cannot be used: {said}", hint, EXIT_UNREACHABLE
         ) from error
+    if have is not None and newer:
+        raise NewerDatabase(have)
     if have != need:
         state = "is empty" if have is None else f"has the schema of another version ({have}, not {need})"
         raise UserError(

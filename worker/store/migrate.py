@@ -11,6 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from worker.core.errors import UserError
 from worker.faults import reach
 from worker.store.session import Store, open_store
 
@@ -24,7 +25,10 @@ def _config() -> Config:
 
 
 def upgrade(url: str) -> None:
-    """Migrates to the newest schema. Safe to run from several processes at once, and to repeat."""
+    """Migrates to the newest schema. Safe to run from several processes at once, and to repeat.
+
+    Raises `NewerDatabase`, and changes nothing, where another version has gone further.
+    """
     if url.startswith("sqlite:///"):
         _keep_private(Path(url.removeprefix("sqlite:///")))
     store = open_store(url)
@@ -33,6 +37,9 @@ def upgrade(url: str) -> None:
             if store.postgres:
                 tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
             reach("migrate.begun")
+            there = MigrationContext.configure(tx).get_current_revision()
+            if there is not None and not known(there):
+                raise NewerDatabase(there)
             config = _config()
             config.attributes["connection"] = tx
             command.upgrade(config, "head")
@@ -47,6 +54,29 @@ def _keep_private(file: Path) -> None:
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     if file.stat().st_uid == os.getuid():
         file.chmod(0o600)
+
+
+class NewerDatabase(UserError):
+    """A newer version of stepmill has been here; this one would not understand what it wrote."""
+
+    def __init__(self, revision: str) -> None:
+        message = f"The database is at schema {revision}, which is newer than this version of stepmill."
+        super().__init__(message, "Run the version that upgraded it, or restore a backup from before.", exit_code=3)
+
+
+def mismatch(store: Store) -> str:
+    """Why this version cannot use the database as it is, with the remedy, in a sentence; "" where it can."""
+    there, needed = revisions(store)
+    if there == needed:
+        return ""
+    if there is not None and not known(there):
+        return f"{NewerDatabase(there).message} {NewerDatabase(there).hint}"
+    return f"The database is at {there or 'no schema'}, this version needs {needed}: `stepmill db upgrade`."
+
+
+def known(revision: str) -> bool:
+    """Whether this version has that revision among its migrations."""
+    return any(one.revision == revision for one in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
 def revisions(store: Store) -> tuple[str | None, str | None]:

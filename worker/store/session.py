@@ -110,16 +110,20 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, pool_size: int = 8) -> Store:
-    """Opens the database. Never migrates: `stepmill db upgrade` does."""
+def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
+    """Opens the database. Never migrates: `stepmill db upgrade` does.
+
+    `tested`: each connection is tried before use, at the price of a round trip, and replaced where the server has been
+    restarted meanwhile. For processes whose callers do not repeat what a lost connection interrupted.
+    """
     if url.startswith("sqlite"):
         engine = create_engine(
             url, pool_size=pool_size, max_overflow=0, connect_args={"timeout": 30.0}, json_deserializer=read_json
         )
         _prepare_sqlite(engine)
         return Store(engine, threading.Lock())
-    # `prepare_threshold=2`: the hot statements are few and run all day. No pre-ping: it costs a round trip a
-    # transaction, and the tasks repeat what a lost connection interrupted.
+    # `prepare_threshold=2`: the hot statements are few and run all day. Tasks need no test of a
+    # connection: they repeat what a lost one interrupted.
     engine = create_engine(
         url,
         pool_size=pool_size,
@@ -127,6 +131,7 @@ def open_store(url: str, pool_size: int = 8) -> Store:
         pool_timeout=60.0,
         pool_use_lifo=True,
         json_deserializer=read_json,
+        pool_pre_ping=tested,
         connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
     )
     _begin_ourselves(engine)

@@ -13,7 +13,7 @@ from worker.cli.errors import one_line
 from worker.cli.output import duration
 from worker.llm.address import without_password
 from worker.store.invariants import COLD, HOT, SET_ASIDE, check
-from worker.store.migrate import revisions
+from worker.store.migrate import NewerDatabase, known, revisions
 from worker.store.reads_admission import admission_health
 from worker.store.reads_fleet import serving
 from worker.store.session import Store, open_store
@@ -57,6 +57,10 @@ def _schema(store: Store, url: str, patient: Patient) -> Iterator[Finding]:
     if have == need:
         patient.usable.add("database")
         yield Finding("database", f"{without_password(url)} is at schema {have}")
+        return
+    if have is not None and not known(have):
+        newer = NewerDatabase(have)
+        yield fault("database", "database_newer", newer.message, newer.hint)
         return
     state = "is empty" if have is None else f"has schema {have}, where this version needs {need}"
     yield fault(
