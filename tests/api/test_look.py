@@ -76,10 +76,11 @@ def test_ready_when_database_migrations_and_redis_are(api: Api) -> None:
 
 
 def test_not_ready_without_redis_and_queues_say_unknown(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(_queues: object) -> dict[str, int]:
+    def away(*_queues: object) -> dict[str, int]:
         raise RedisAway("refused")
 
     monkeypatch.setattr(api.sender, "lengths", away)
+    monkeypatch.setattr(api.sender, "check_room", away)
     ready = api.client.get("/readyz")
     assert ready.status_code == 503 and not ready.json()["checks"]["redis"]["ok"]
     assert {item["length"] for item in api.client.get("/api/queues").json()["items"]} == {None}
