@@ -11,7 +11,7 @@ import psutil
 import pytest
 from sqlalchemy import select
 
-from tests.engine.fleet import THINK, Fleet, Worker
+from tests.engine.fleet import THINK, Fleet
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_whole
 from tests.services.redis import RedisServer
@@ -126,7 +126,7 @@ def test_garbage_in_a_queue_is_dropped_and_named_and_the_worker_goes_on(
 
 def length(server: RedisServer, queue: str) -> int:
     with server.client() as client:
-        return int(client.llen(queue))  # type: ignore[arg-type]
+        return int(client.llen(queue))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -135,7 +135,7 @@ def test_a_worker_that_cannot_give_messages_back_leaves_no_dump_behind(
 ) -> None:
     fleet.practice.control(latency="60")
     fleet.env["TMPDIR"] = str(tmp_path)
-    worker: Worker = fleet.start(slots=1)
+    worker = fleet.start(slots=1)
     fleet.submit(sums(6))
     fleet.wait("the model is asked", lambda: fleet.practice.stats()["in_flight"] == 1)
     fill(full_redis)
