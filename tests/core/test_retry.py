@@ -17,7 +17,7 @@ from worker.core.errors import (
     UnknownError,
     Unreachable,
 )
-from worker.core.retry import MAX_FAILURES, Verdict, code_of, delay_s, verdict
+from worker.core.retry import MAX_FAILURES, Verdict, code_of, delay_s, may_be_too_long, verdict
 
 
 @given(st.integers(1, 10_000), st.randoms(use_true_random=False))
@@ -99,3 +99,12 @@ def test_a_request_that_only_its_endpoint_knows_the_fault_of_ends_as_rejected(
 
 def test_every_transient_error_has_its_own_rule() -> None:
     assert set(MAX_FAILURES) == set(TransientError.__subclasses__())
+
+
+def test_a_refusal_in_unknown_words_may_mean_a_conversation_that_is_too_long_once() -> None:
+    refused = UnknownError("?", status=400)
+    assert may_be_too_long(refused, step=2, folds=0)
+    assert not may_be_too_long(refused, step=1, folds=0), "there is nothing to fold yet"
+    assert not may_be_too_long(refused, step=2, folds=1), "it did not help"
+    assert not may_be_too_long(UnknownError("?", status=409), step=2, folds=0)
+    assert not may_be_too_long(EndpointFailed("?", status=500), step=2, folds=0)

@@ -47,13 +47,14 @@ class Adaptation:
     """How requests for one endpoint and model differ from the usual ones, since it refused those.
 
     `feature` is a kind and mostly a name (`without:temperature`), `said` the endpoint's own words. What is not
-    `lasting` holds for one prompt only and is not remembered.
+    `lasting` holds for one prompt only and is not remembered. A `guess` is taken back when it does not help.
     """
 
     feature: str
     value: Any = None
     said: str = ""
     lasting: bool = True
+    guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,15 @@ def verdict(error: TransientError, failures: int, most_of_run: int, answers_othe
     return Verdict.AGAIN if isinstance(error, Unreachable) else Verdict.GIVE_UP
 
 
+def may_be_too_long(error: TransientError, step: int, folds: int) -> bool:
+    """Whether a refusal in words that nobody knows may mean a conversation that is too long: then it is folded once."""
+    return isinstance(error, UnknownError) and error.status in _OF_LENGTH and step > 1 and folds == 0
+
+
+_OF_LENGTH = (400, 413, 422, 500)
+"""What endpoints answer where the conversation does not fit."""
+
+
 def code_of(error: TransientError) -> ErrorCode:
     """How a run ends that is given up for this error."""
     refused = isinstance(error, UnknownError) and error.status is not None and 400 <= error.status < 500

@@ -50,6 +50,10 @@ def _without(body: JsonObject, name: str, _value: Any) -> JsonObject:
     return {key: value for key, value in body.items() if key != name}
 
 
+def _without_all(body: JsonObject, _name: str, value: Any) -> JsonObject:
+    return {key: given for key, given in body.items() if key not in value}
+
+
 def _renamed(body: JsonObject, name: str, value: Any) -> JsonObject:
     return {(value if key == name else key): given for key, given in body.items()}
 
@@ -64,8 +68,8 @@ def _lower_limit(body: JsonObject, _name: str, value: Any) -> JsonObject:
 
 def _no_system_role(body: JsonObject, _name: str, _value: Any) -> JsonObject:
     """Instructions go in front of the first user message."""
-    told = [str(message.get("content") or "") for message in body["messages"] if _instructs(message)]
-    others: list[Message] = [dict(message) for message in body["messages"] if not _instructs(message)]
+    told = [str(message.get("content") or "") for message in body["messages"] if instructs(message)]
+    others: list[Message] = [dict(message) for message in body["messages"] if not instructs(message)]
     first = next((message for message in others if message.get("role") == "user"), None)
     if first is None:
         return {**body, "messages": [{"role": "user", "content": "\n\n".join(told)}, *others]}
@@ -73,7 +77,7 @@ def _no_system_role(body: JsonObject, _name: str, _value: Any) -> JsonObject:
     return {**body, "messages": others}
 
 
-def _instructs(message: Message) -> bool:
+def instructs(message: Message) -> bool:
     return message.get("role") in ("system", "developer")
 
 
@@ -103,6 +107,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "without": Kind(_without, "{name} is left out"),
+    "without_all": Kind(_without_all, "{value} are left out"),
     "renamed": Kind(_renamed, "{name} is sent as {value}"),
     "with": Kind(_with, "{name} is sent as {value!r}"),
     "output_limit": Kind(_lower_limit, "at most {value} output tokens are asked for"),
@@ -130,11 +135,11 @@ class Refusal:
     def words(self) -> str:
         return self.error.words
 
-    def change(self, feature: str, value: Any = None, lasting: bool = True) -> Adaptation | None:
+    def change(self, feature: str, value: Any = None, lasting: bool = True, guess: bool = False) -> Adaptation | None:
         """The change, unless it was tried already."""
         if any((one.feature, one.value) == (feature, value) for one in self.tried):
             return None
-        return Adaptation(feature, value, self.error.message, lasting)
+        return Adaptation(feature, value, self.error.message, lasting, guess)
 
     def names(self, candidates: Iterable[str]) -> list[str]:
         """Those of the fields that the error names: the one in its `param` alone, or all in the order of its words."""
@@ -208,7 +213,7 @@ _SYSTEM = re.compile(
 
 
 def _system_role(refusal: Refusal) -> Adaptation | None:
-    has_one = any(_instructs(message) for message in refusal.sent["messages"])
+    has_one = any(instructs(message) for message in refusal.sent["messages"])
     return refusal.change("no_system_role") if has_one and _SYSTEM.search(refusal.words) else None
 
 

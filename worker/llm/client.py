@@ -28,6 +28,7 @@ from worker.llm.bodies import read_body
 from worker.llm.classify import FREE, from_status
 from worker.llm.endpoint import EndpointSettings, ModelRequest
 from worker.llm.errorbody import read_error
+from worker.llm.guesses import Guesses
 from worker.llm.keys import KeySource
 from worker.llm.proxies import Proxy, Read, client_through, proxy_for
 from worker.llm.reply import Completion, read_completion, unreadable_call
@@ -92,6 +93,7 @@ class ModelClient:
         self._key = api_key if callable(api_key) else lambda: api_key
         self._proxy = proxy
         self._http = http or new_http_client(max_connections, proxy)
+        self._guesses = Guesses()
         # The key goes into each request instead, so that a new one needs no new client.
         self._openai = openai.OpenAI(api_key="-", base_url=self.base_url, max_retries=0, http_client=self._http)
 
@@ -152,18 +154,27 @@ class ModelClient:
     ) -> tuple[Completion, tuple[Adaptation, ...]]:
         """The reply, and what had to be changed anew for it: only an answer shows that a change was the right one."""
         usual, headers = request_body(request, self.base_url), self._headers(request, key)
+        applied: list[Adaptation] = []
         tried: list[Adaptation] = []
+        stands: CallEnded | None = None
         while True:
-            body = adapt(usual, (*known, *tried))
+            body = adapt(usual, (*known, *applied))
             response = self._send(body, headers, secrets, call)
             try:
-                return self._read(response, secrets), tuple({one.feature: one for one in tried}.values())
+                return self._read(response, secrets), tuple({one.feature: one for one in applied}.values())
             except CallEnded as ended:
                 error = read_error(read_body(response.content), secrets)
                 refusal = Refusal(body, request.users_fields, error, ended, tried)
-                change = None if users_own(refusal) else change_for(refusal)
+                own = users_own(refusal)
+                change = None if own else change_for(refusal) or self._guesses.next(refusal)
+                if applied and applied[-1].guess:
+                    applied.pop()  # it did not help, and the error from before it stands
+                else:
+                    stands = ended
                 if change is None:
-                    raise _with_remedy(ended, users_own(refusal)) from None
+                    self._guesses.were_in_vain(refusal)
+                    raise _with_remedy(stands or ended, own) from None
+                applied.append(change)
                 tried.append(change)
 
     def _read(self, response: httpx2.Response, secrets: tuple[str, ...]) -> Completion:

@@ -16,7 +16,7 @@ from worker.core.errors import (
 )
 from worker.core.moves import GivenBack, Limits, ModelFailed, Overflowed, Rejected, ThinkEvent
 from worker.core.remedies import pause_kind, remedy
-from worker.core.retry import Verdict, code_of, delay_s, tries_left, verdict
+from worker.core.retry import Verdict, code_of, delay_s, may_be_too_long, tries_left, verdict
 from worker.core.states import Outcome
 from worker.llm.endpoint import EndpointSettings
 from worker.runtime import Runtime
@@ -98,6 +98,8 @@ def _transient(
     elif error.pauses_endpoint:
         _pause(rt, endpoint, error, wait_s)
     last = not tries_left(error, failures, most)
+    if last and may_be_too_long(error, work.hot.step, work.hot.folds):
+        return Overflowed(error.message)
     answers_others = last and rt.gate.answers_others(endpoint, work.lease, work.hot.failures)
     match verdict(error, failures, most, answers_others):
         case Verdict.PAUSE:
