@@ -37,6 +37,8 @@ def serving(store: Store, data_dir: Path) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     wait_until("the API listens", lambda: server.started)
+    # FastAPI makes its routes at the first request, and mutes a warning meanwhile, which two at once cannot.
+    assert httpx2.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(timeout=30)
