@@ -10,11 +10,11 @@ from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.exc import SQLAlchemyError
 
-from api import problems
+from api import problems, schema
 from api.context import Context
 from api.guard import Guard
 from api.names import known_names_only
-from api.routes import artifacts, batches, events, health, held, look, models, results, runs, usage
+from api.routes import artifacts, batches, events, health, held, look, models, reference, results, runs, usage
 from api.scores import Scores
 from api.upload import Rooms
 from tools.registry import load_tools
@@ -47,11 +47,13 @@ def create_app(context: Context) -> FastAPI:
         context.store.dispose()
 
     named = [Depends(known_names_only)]
-    app = FastAPI(title="stepmill", lifespan=running, redoc_url=None, dependencies=named)
+    app = FastAPI(title="stepmill", lifespan=running, docs_url=None, redoc_url=None, dependencies=named)
     app.state.context = context
     for concern in (batches, results, runs, held, artifacts, events, look, models, usage, health):
-        app.include_router(concern.router)
+        app.include_router(concern.router, responses=schema.refusals(*schema.EVERYWHERE))
+    app.include_router(reference.router)
     problems.install(app)
+    schema.install(app, needs_key=bool(context.settings.admin_key))
     app.add_middleware(Guard, admin_key=context.settings.admin_key)
     return app
 

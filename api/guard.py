@@ -23,6 +23,9 @@ LEAST_BYTES_PER_S = 1_000
 """After so much waiting a body must have come at this rate, all in all."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""They answer to every name, since who looks after a machine calls them by its address."""
+SCHEMA_PATHS = frozenset({"/openapi.json", "/docs"})
+"""With what is below `/docs` open without the key: the same everywhere, and a page in a browser cannot send one."""
 
 
 class Guard:
@@ -52,6 +55,8 @@ class Guard:
         if request.url.path in OPEN_PATHS:
             return None
         if self._key:
+            if request.url.path in SCHEMA_PATHS or request.url.path.startswith("/docs/"):
+                return None
             return None if self._has_key(request.headers) else _UNAUTHORIZED
         name = host_name(request.headers.get("host", ""))
         if name not in LOOPBACK_NAMES and not is_loopback(name):

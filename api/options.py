@@ -67,6 +67,13 @@ class BatchOptions(Given):
         return kept
 
 
+class RunOptions(Given):
+    """How a single run is handed in; its question stands beside these."""
+
+    klass: Klass = Klass.INTERACTIVE
+    submission_key: str | None = Field(None, min_length=1, max_length=200)
+
+
 def checked(model: type[M], given: dict[str, Any]) -> M:
     """The options as that model reads them; a wrong one is refused like any other value of a request."""
     try:

@@ -9,6 +9,8 @@ from fastapi.responses import FileResponse
 
 from api.context import Here
 from api.problems import NotFound, no_run
+from api.schema import answers, streams
+from api.shapes import Artifacts
 from worker.core.records import JsonObject
 from worker.store.kept import artifact, artifacts_of
 from worker.store.reads_runs import get_run
@@ -26,7 +28,7 @@ SAFE = {
 }
 
 
-@router.get("/runs/{run_id}/artifacts")
+@router.get("/runs/{run_id}/artifacts", **answers("list_artifacts", Artifacts, 404))
 def of_run(run_id: str, here: Here) -> JsonObject:
     """The files of one run."""
     if get_run(here.store, run_id) is None:
@@ -36,7 +38,7 @@ def of_run(run_id: str, here: Here) -> JsonObject:
     return {"items": [row | {"href": f"/api/artifacts/{row['id']}"} for row in rows]}
 
 
-@router.get("/artifacts/{artifact_id}")
+@router.get("/artifacts/{artifact_id}", **streams("get_artifact", {"*/*": "the file"}, 404))
 def read(artifact_id: str, here: Here) -> FileResponse:
     """One file, with headers that let a browser show pictures and plain text, and run nothing."""
     row = artifact(here.store, artifact_id)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from api.bodies import batch_body
 from api.context import Context, Here
 from api.filling import Fingerprint
 from api.intake import Intake, Taken
@@ -15,6 +16,9 @@ from api.names import each_once
 from api.options import BatchOptions, checked, names_among
 from api.paging import Cursor, Limit, page
 from api.problems import Conflict, EmptyInput, Problem, no_batch
+from api.schema import WITH_BODY, answers
+from api.shapes import Batch, BatchChanged, BatchDetails, BatchRetried, Page
+from api.shapes import Submitted as SubmittedShape
 from api.upload import parsed, read_in_thread
 from api.views import batch_details, batch_view, one_batch
 from worker.core.errors import ErrorCode
@@ -42,11 +46,13 @@ FORMS = {
 }
 """The input format of each content type."""
 
+_SUBMIT = answers("submit_batch", SubmittedShape, 409, *WITH_BODY, 429, status=201, openapi_extra=batch_body(FORMS))
+_SUBMIT["responses"][200] = {"model": SubmittedShape, "description": "This submission_key had been taken before"}
 
 Submitted = tuple[Taken, BatchOptions, list[str]]
 
 
-@router.post("", status_code=201)
+@router.post("", **_SUBMIT)
 async def submit(request: Request, response: Response, here: Here) -> JsonObject:
     """Takes questions as JSON (`runs` and options), or as a stream of lines with the options in the query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -115,7 +121,7 @@ def _answer(here: Context, response: Response, taken: Taken, options: BatchOptio
     }
 
 
-@router.get("")
+@router.get("", **answers("list_batches", Page[Batch]))
 def list_them(
     here: Here,
     state: BatchState | None = None,
@@ -129,7 +135,7 @@ def list_them(
     return page(rows, limit, batch_view, lambda row: str(row.id))
 
 
-@router.get("/{batch_id}")
+@router.get("/{batch_id}", **answers("get_batch", BatchDetails, 404))
 def read(batch_id: str, here: Here) -> JsonObject:
     """One batch: counts, sums, errors, what waits and why, scores."""
     return _details(here, batch_id)
@@ -142,7 +148,7 @@ def _details(here: Context, batch_id: str) -> JsonObject:
     return batch_details(here, row)
 
 
-@router.post("/{batch_id}/cancel")
+@router.post("/{batch_id}/cancel", **answers("cancel_batch", BatchChanged, 404, *WITH_BODY))
 def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
     """Ends a batch at once; its rows follow in chunks, those in motion first."""
     _details(here, batch_id)
@@ -160,7 +166,7 @@ def _cancel_rest(here: Context, batch_id: str) -> None:
     here.admitter.poke()
 
 
-@router.post("/{batch_id}/pause")
+@router.post("/{batch_id}/pause", **answers("pause_batch", BatchChanged, 404, *WITH_BODY))
 def pause(batch_id: str, here: Here) -> JsonObject:
     """After it no step of the batch starts."""
     _details(here, batch_id)
@@ -168,7 +174,7 @@ def pause(batch_id: str, here: Here) -> JsonObject:
     return _details(here, batch_id) | {"changed": changed}
 
 
-@router.post("/{batch_id}/resume")
+@router.post("/{batch_id}/resume", **answers("resume_batch", BatchChanged, 404, 409, *WITH_BODY))
 def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(gt=0, le=1e9)] = None) -> JsonObject:
     """Lets a paused batch go on, where one has a budget with another."""
     found = _details(here, batch_id)
@@ -185,7 +191,7 @@ def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(
     return _details(here, batch_id) | {"changed": changed}
 
 
-@router.post("/{batch_id}/retry")
+@router.post("/{batch_id}/retry", **answers("retry_batch", BatchRetried, 404, 409, *WITH_BODY))
 def retry(batch_id: str, here: Here, codes: Annotated[str, Query()] = "") -> JsonObject:
     """Tries failed runs again, all or those with one of the codes (`cancelled` for cancelled ones)."""
     _details(here, batch_id)

@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from api.context import Context, Here
 from api.paging import is_count
 from api.problems import no_run
+from api.schema import streams
 from api.views import record_of, step_view
 from worker.core.given import showable
 from worker.core.records import JsonObject
@@ -33,6 +34,9 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/runs", tags=["events"])
 
+_EVENTS = streams("follow_run", {"text/event-stream": "`status`, `step`, `observation`, `attempt_failed`, `end`"}, 404)
+_EVENTS["responses"][204] = {"description": "The run has ended, and nothing is new: do not come back"}
+
 LOOK_S = 0.2
 MOST_EVENTS = 10**15
 IDLE_S = 10.0
@@ -41,7 +45,7 @@ STATUS_S = 1.0
 """Why a run waits is worth a look no more often than this."""
 
 
-@router.get("/{run_id}/events")
+@router.get("/{run_id}/events", **_EVENTS)
 async def events(
     run_id: str,
     here: Here,

@@ -9,20 +9,25 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import Context, Here
+from api.schema import answers
+from api.shapes_look import Alive, Ready
 from worker.core.records import JsonObject
 from worker.store.migrate import mismatch
 from worker.store.reads_admission import admission_health
 
 router = APIRouter(tags=["health"])
 
+_READY = answers("is_ready", Ready)
+_READY["responses"][503] = {"model": Ready, "description": "It cannot work; `checks` says why"}
 
-@router.get("/healthz")
+
+@router.get("/healthz", **answers("is_alive", Alive))
 async def healthz() -> JsonObject:
     """The process answers."""
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", **_READY)
 def readyz(here: Here, response: Response) -> JsonObject:
     """Database, migrations and Redis are there, and runs that wait are admitted."""
     checks = {name: _checked(check, here) for name, check in _CHECKS.items()}

@@ -10,6 +10,8 @@ from pydantic import Field, StringConstraints
 
 from api.context import Context, Here
 from api.problems import Conflict, no_run
+from api.schema import WITH_BODY, answers
+from api.shapes import AnsweredCall, Approved, HeldCalls, RefusedCall
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
 from worker.given import Given
@@ -41,13 +43,13 @@ class Reply(Which):
     text: Text
 
 
-@router.get("/{run_id}/held")
+@router.get("/{run_id}/held", **answers("list_held_calls", HeldCalls, 404))
 def waiting(run_id: str, here: Here) -> JsonObject:
     """The calls of a run that wait for a person."""
     return {"held": [asdict(one) for one in _held(here, run_id)]}
 
 
-@router.post("/{run_id}/approve")
+@router.post("/{run_id}/approve", **answers("approve_call", Approved, 404, 409, *WITH_BODY))
 def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
     """Lets a call begin."""
     one = _one(here, run_id, which or Which(), "approval")
@@ -59,7 +61,7 @@ def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
     return {"run_id": run_id, "approved": asdict(one)}
 
 
-@router.post("/{run_id}/refuse")
+@router.post("/{run_id}/refuse", **answers("refuse_call", RefusedCall, 404, 409, *WITH_BODY))
 def refuse(run_id: str, here: Here, refusal: Refusal | None = None) -> JsonObject:
     """Ends a call that waits for approval: the model reads that a person refused it, and why."""
     said = refusal or Refusal()
@@ -68,7 +70,7 @@ def refuse(run_id: str, here: Here, refusal: Refusal | None = None) -> JsonObjec
     return {"run_id": run_id, "refused": asdict(one)}
 
 
-@router.post("/{run_id}/answer")
+@router.post("/{run_id}/answer", **answers("answer_call", AnsweredCall, 404, 409, *WITH_BODY))
 def answer(run_id: str, here: Here, reply: Reply) -> JsonObject:
     """Gives the answer of a person to a run that asked for one."""
     one = _one(here, run_id, reply, "answer")

@@ -6,6 +6,9 @@ from fastapi import APIRouter
 from redis.exceptions import RedisError
 
 from api.context import Context, Here
+from api.schema import answers
+from api.shapes import Page
+from api.shapes_look import AgentShown, Invariants, QueueShown, Tools, WorkerShown
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue
@@ -19,7 +22,7 @@ router = APIRouter(prefix="/api", tags=["look"])
 WATCHED = (*HOT, STANDS_STILL, *SET_ASIDE)
 
 
-@router.get("/agents")
+@router.get("/agents", **answers("list_agents", Page[AgentShown]))
 def agents(here: Here) -> JsonObject:
     """The agents, each as a run of it would be configured now."""
     return {"items": [_agent(here, name) for name in sorted(here.agents.agents)], "next": None}
@@ -34,7 +37,7 @@ def _agent(here: Context, name: str) -> JsonObject:
         return agent.model_dump(mode="json") | shown
 
 
-@router.get("/tools")
+@router.get("/tools", **answers("list_tools", Tools))
 def tools(here: Here) -> JsonObject:
     """The tools, their limits, and how many workers serve each."""
     workers = serving(here.store)
@@ -57,7 +60,7 @@ def tools(here: Here) -> JsonObject:
     return {"items": items, "next": None, "problems": problems}
 
 
-@router.get("/workers")
+@router.get("/workers", **answers("list_workers", Page[WorkerShown]))
 def workers(here: Here, all: bool = False) -> JsonObject:
     """The worker processes that are alive, or all that there were."""
     names = ("name", "host", "pid", "queues", "pool", "slots", "tools", "state", "stuck", "violations")
@@ -70,7 +73,7 @@ def workers(here: Here, all: bool = False) -> JsonObject:
     return {"items": items, "next": None}
 
 
-@router.get("/invariants")
+@router.get("/invariants", **answers("check_invariants", Invariants))
 def invariants(here: Here) -> JsonObject:
     """What must always be true of hot set and admission: what violates it now, and what live workers have counted."""
     items = [
@@ -82,7 +85,7 @@ def invariants(here: Here) -> JsonObject:
     return {"items": items, "next": None, "counted": counted, "checks": checks}
 
 
-@router.get("/queues")
+@router.get("/queues", **answers("list_queues", Page[QueueShown]))
 def queues(here: Here) -> JsonObject:
     """For each queue its length in Redis, the due work that nobody has claimed, and how many workers it has."""
     workers, waiting = serving(here.store), waiting_by_queue(here.store)

@@ -11,6 +11,9 @@ from pydantic import StringConstraints
 
 from api.context import Context, Here
 from api.problems import NotFound
+from api.schema import WITH_BODY, answers
+from api.shapes import Page
+from api.shapes_look import ModelChanged, ModelEndpoint
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
@@ -33,14 +36,14 @@ class Why(Given):
     reason: Reason = "it was paused by hand"
 
 
-@router.get("")
+@router.get("", **answers("list_models", Page[ModelEndpoint]))
 def models(here: Here) -> JsonObject:
     """The endpoints that the agents use, and every other one that is on record."""
     learned = all_learned(here.store)
     return {"items": [_view(one, learned) for one in _known(here).values()], "next": None}
 
 
-@router.post("/{endpoint_id}/pause")
+@router.post("/{endpoint_id}/pause", **answers("pause_model", ModelChanged, 404, *WITH_BODY))
 def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObject:
     """Lets nobody call this endpoint until it is resumed."""
     one = _found(here, endpoint_id)
@@ -50,7 +53,7 @@ def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObj
     return _seen(here, endpoint_id) | {"changed": changed}
 
 
-@router.post("/{endpoint_id}/resume")
+@router.post("/{endpoint_id}/resume", **answers("resume_model", ModelChanged, 404, *WITH_BODY))
 def resume_model(endpoint_id: str, here: Here) -> JsonObject:
     """Lets it be called again; its waiting runs go on as slots come free."""
     _found(here, endpoint_id)
@@ -59,7 +62,7 @@ def resume_model(endpoint_id: str, here: Here) -> JsonObject:
     return _seen(here, endpoint_id) | {"changed": changed}
 
 
-@router.post("/{endpoint_id}/forget")
+@router.post("/{endpoint_id}/forget", **answers("forget_model", ModelChanged, 404, *WITH_BODY))
 def forget_model(endpoint_id: str, here: Here) -> JsonObject:
     """Forgets what the endpoint refuses; `changed` says how many things that were."""
     _found(here, endpoint_id)

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from api.context import Context, Here
 from api.options import names_among
 from api.problems import no_batch
+from api.schema import streams
 from api.views import record_of, trace_view
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
@@ -23,11 +24,16 @@ from worker.store.session import AnyRow
 router = APIRouter(prefix="/api/batches", tags=["results"])
 
 KNOWN = {*(state.value for state in RunState), *(code.value for code in ErrorCode), "ended"}
+_WRITTEN = {
+    "application/x-ndjson": "a result record a line (see `Result`), with its `trace` where `with_steps` is set",
+    "text/csv": "a header and a row a record",
+    "application/vnd.apache.parquet": "a table",
+}
 ROW_GROUP = 5_000
 """Rows read together for Parquet, whose groups should not be small."""
 
 
-@router.get("/{batch_id}/results")
+@router.get("/{batch_id}/results", **streams("get_results", _WRITTEN, 404))
 def results(
     batch_id: str,
     here: Here,

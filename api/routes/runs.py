@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
 
+from api.bodies import RUN_BODY
 from api.context import Context, Here
 from api.filling import Fingerprint
 from api.intake import Defaults, Intake
-from api.options import checked
+from api.options import RunOptions, checked
 from api.paging import Cursor, Limit, is_count, page
 from api.problems import Conflict, Problem, no_run
+from api.schema import WITH_BODY, answers
+from api.shapes import Asked, Page, Run, RunChanged, RunDetails
 from api.upload import parsed, read_whole
 from api.views import attempt_view, configuration_of, run_view, trace_view
 from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
-from worker.given import Given
 from worker.questions import Reader, Refused, Rules
 from worker.store.control import cancel_run, pause_run, resume_run
 from worker.store.reads_fleet import serving
@@ -31,15 +32,11 @@ from worker.store.submit import LOCAL_OWNER, NewBatch
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
-
-class RunOptions(Given):
-    """How a single run is handed in; its question stands beside these."""
-
-    klass: Klass = Klass.INTERACTIVE
-    submission_key: str | None = Field(None, min_length=1, max_length=200)
+_ASK = answers("ask", Asked, 404, 409, *WITH_BODY, status=201, openapi_extra=RUN_BODY)
+_ASK["responses"][200] = {"model": Asked, "description": "This submission_key had been taken before"}
 
 
-@router.post("", status_code=201)
+@router.post("", **_ASK)
 async def ask(request: Request, response: Response, here: Here) -> JsonObject:
     """Takes one question; it becomes a batch of its own."""
     most = Rules(here.settings.max_question_bytes).max_line_bytes
@@ -71,7 +68,7 @@ def _ask(here: Context, given: Any) -> JsonObject:
 _ASK_HINT = 'Send {"question": "…"}.'
 
 
-@router.get("")
+@router.get("", **answers("list_runs", Page[Run], 404))
 def list_them(
     here: Here,
     batch: str | None = None,
@@ -92,7 +89,7 @@ def list_them(
     return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.seq))
 
 
-@router.get("/{run_id}")
+@router.get("/{run_id}", **answers("get_run", RunDetails, 404))
 def read(run_id: str, here: Here) -> JsonObject:
     """One run with its steps, calls and attempts, and why it waits."""
     return _details(here, _found(here, run_id))
@@ -125,7 +122,7 @@ def _changed(here: Context, run_id: str, changed: bool) -> JsonObject:
     return _details(here, _found(here, run_id)) | {"changed": changed}
 
 
-@router.post("/{run_id}/cancel")
+@router.post("/{run_id}/cancel", **answers("cancel_run", RunChanged, 404, *WITH_BODY))
 def cancel(run_id: str, here: Here) -> JsonObject:
     """Ends a run at once, whatever it is doing."""
     _found(here, run_id)
@@ -136,14 +133,14 @@ def cancel(run_id: str, here: Here) -> JsonObject:
     return _changed(here, run_id, stopped is not None)
 
 
-@router.post("/{run_id}/pause")
+@router.post("/{run_id}/pause", **answers("pause_run", RunChanged, 404, *WITH_BODY))
 def pause(run_id: str, here: Here) -> JsonObject:
     """After it no step of the run starts."""
     _found(here, run_id)
     return _changed(here, run_id, pause_run(here.store, run_id))
 
 
-@router.post("/{run_id}/resume")
+@router.post("/{run_id}/resume", **answers("resume_run", RunChanged, 404, *WITH_BODY))
 def resume(run_id: str, here: Here) -> JsonObject:
     """Lets a paused run go on."""
     _found(here, run_id)
@@ -152,7 +149,7 @@ def resume(run_id: str, here: Here) -> JsonObject:
     return _changed(here, run_id, changed)
 
 
-@router.post("/{run_id}/retry")
+@router.post("/{run_id}/retry", **answers("retry_run", RunChanged, 404, 409, *WITH_BODY))
 def retry(run_id: str, here: Here) -> JsonObject:
     """Queues a failed or cancelled run anew; it goes on after its last whole step where that is sound."""
     row = _found(here, run_id)

@@ -8,6 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.context import Here
+from api.schema import answers
+from api.shapes import Page
+from api.shapes_look import Day
 from api.views import money
 from worker.core.records import JsonObject
 from worker.results import usage
@@ -17,7 +20,7 @@ from worker.store.session import AnyRow
 router = APIRouter(prefix="/api", tags=["look"])
 
 
-@router.get("/usage")
+@router.get("/usage", **answers("usage_by_day", Page[Day]))
 def by_day(here: Here, days: Annotated[int, Query(ge=1, le=366)] = 7) -> JsonObject:
     """The last days (UTC) on which anything was attempted, the latest first."""
     return {"items": [_day(row) for row in usage_by_day(here.store, days)], "next": None}
