@@ -9,6 +9,8 @@ file `once` + ".go" is there.
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import json
 import os
 import signal
@@ -197,6 +199,18 @@ def die(name: str) -> str:
     """
     os.kill(os.getpid(), signal.SIGKILL)
     return f"{name} survived"
+
+
+@tool(group="deadly", idempotent=True, timeout_s=20)
+def leave(how: str) -> str:
+    """End as programs and scopes do.
+
+    Args:
+        how: exit, parser, cancel or interrupt
+    """
+    if how == "parser":
+        argparse.ArgumentParser(prog="leave").parse_args(["--now"])
+    raise {"cancel": asyncio.CancelledError, "interrupt": KeyboardInterrupt}.get(how, SystemExit)("on purpose")
 
 
 @tool(group="deadly", idempotent=True, timeout_s=20)

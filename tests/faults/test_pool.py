@@ -55,6 +55,27 @@ def test_a_tool_that_kills_its_process_each_time_ends_poisoned_alone_and_its_nei
     assert_whole(fleet, innocent)
 
 
+LEFT = {
+    "exit": "leave failed with SystemExit: on purpose.",
+    "parser": "unrecognized arguments: --now. usage: leave [-h].",
+    "cancel": "leave failed with CancelledError: on purpose.",
+    "interrupt": "leave failed with KeyboardInterrupt: on purpose.",
+}
+
+
+@pytest.mark.parametrize("pool", ["prefork", "threads"])
+def test_a_tool_that_exits_or_cancels_itself_has_failed_and_its_process_lives_on(fleet: Fleet, pool: str) -> None:
+    fleet.start(THINK)
+    tools = fleet.start(["tools.deadly"], pool=pool, slots=1)
+    batch = fleet.submit([f"Use leave(how='{how}')." for how in LEFT])
+    fleet.finish(batch, 60)
+    seen = " ".join(row.observation for row in fleet.rows(select(tool_calls)))
+    assert all(said in seen for said in LEFT.values()), seen
+    outcomes = {row.outcome for row in fleet.rows(select(attempts).where(attempts.c.call > 0))}
+    assert outcomes == {"error"}
+    assert tools.alive
+
+
 def test_a_message_that_an_older_version_sent_to_the_one_quarantine_reaches_that_of_its_kind(fleet: Fleet) -> None:
     fleet.start(THINK)
     fleet.start(["quarantine.test"], pool="prefork", slots=1)

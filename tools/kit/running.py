@@ -20,6 +20,8 @@ POLL_S = 0.1
 _LAST_WORDS_S = 1.0
 _ITEMS = 50_000
 _POOLS = ("billiard", "celery")
+_HANDLER = ("billiard.common", "_shutdown_cleanup")
+"""What a pool's process does on SIGTERM: it raises SystemExit."""
 _THE_WORKERS_OWN = frozenset({"SoftTimeLimitExceeded", "WorkerShutdown", "WorkerTerminate"})
 """Raised into a tool by the pool that runs it; by name, since tools know nothing of Celery."""
 
@@ -75,20 +77,18 @@ def _is_ours(error: BaseException, interrupts: list[int]) -> bool:
         return bool(interrupts)
     if any(kind.__name__ in _THE_WORKERS_OWN and _of_a_pool(kind.__module__) for kind in type(error).__mro__):
         return True
-    return isinstance(error, SystemExit) and _of_a_pool(_raised_in(error.__traceback__))
+    return isinstance(error, SystemExit) and _HANDLER in _functions(error.__traceback__)
 
 
 def _of_a_pool(module: str) -> bool:
     return module.split(".")[0] in _POOLS
 
 
-def _raised_in(trace: TracebackType | None) -> str:
-    """The module whose code raised it: for what a signal brings, that of the signal's handler."""
-    module = ""
+def _functions(trace: TracebackType | None) -> Iterator[tuple[object, str]]:
+    """Module and name of each function that it passed through. `sys.exit` itself is the pool's, in its processes."""
     while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        yield trace.tb_frame.f_globals.get("__name__"), trace.tb_frame.f_code.co_name
         trace = trace.tb_next
-    return module
 
 
 def _failure(error: BaseException, tool: str) -> ToolFailure:
