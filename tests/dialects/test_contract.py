@@ -99,7 +99,7 @@ def test_history_shows_what_was_kept_and_never_the_invented_rest(name: str) -> N
     turn = Turn(parsed.thought, (CALL,), kept=parsed.kept)
     assert dialect(name).transcript(turn) == [
         {"role": "assistant", "content": acting},
-        {"role": "user", "content": "Observation: 3 °C"},
+        {"role": "user", "content": "Observation: <result>3 °C</result>"},
     ]
 
 

@@ -144,12 +144,15 @@ def _turn(name: str, index: int) -> list[dict[str, Any]]:
     """A finished step as it is sent in the next ones."""
     said, seen = replies(name)[index], SEEN[index]
     if name != "native":
-        return [{"role": "assistant", "content": said}, {"role": "user", "content": f"Observation: {seen}"}]
+        return [
+            {"role": "assistant", "content": said},
+            {"role": "user", "content": f"Observation: <result>{seen}</result>"},
+        ]
     arguments = ['{"expression": "6 * 7"}', COUNTING][index]
     call = {"id": IDS[index], "type": "function", "function": {"name": TOOLS[index], "arguments": arguments}}
     return [
         {"role": "assistant", "content": said, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": IDS[index], "content": seen},
+        {"role": "tool", "tool_call_id": IDS[index], "content": f"<result>{seen}</result>"},
     ]
 
 
@@ -207,5 +210,6 @@ def _assert_sent_as_stored(fleet: Fleet, name: str, run: Any, entries: list[dict
         assert step.reply == (entry["reply"]["content"] or "")
         told.append(("assistant", kept(step) or (None if calls[step.step] else "(empty reply)")))
         seen = [call.observation for call in calls[step.step]]
-        told += [("tool", text) if name == "native" else ("user", f"Observation: {text}") for text in seen]
+        marked = [f"<result>{text}</result>" for text in seen]
+        told += [("tool", text) if name == "native" else ("user", f"Observation: {text}") for text in marked]
         told += [("user", step.notice)] if step.notice else []

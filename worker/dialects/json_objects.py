@@ -44,7 +44,7 @@ One example, with a tool that is made up for it:
 
 {{"type": "tool_call", "thought": "It is listed.", "tool_name": "example_lookup", "tool_args": {{"topic": "price"}}}}
 
-(then you are told `Observation: 80 euros a night`, and you reply)
+(then you are told `Observation: <result>80 euros a night</result>`, and you reply)
 
 {{"type": "answer", "content": "Three nights cost 240 euros."}}"""
 _CALL_TYPES = frozenset({"tool_call", "toolcall", "function_call", "function", "tool_use", "tool", "action", "call"})

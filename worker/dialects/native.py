@@ -22,7 +22,7 @@ from worker.core.records import (
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, with_its_call
 from worker.dialects.leaked import MARKUP, leaked_calls
 from worker.dialects.native_calls import requested
-from worker.dialects.text import NOTHING_SAID, NOTHING_SEEN, spoken
+from worker.dialects.text import NOTHING_SAID, observed, spoken
 from worker.dialects.tidy import tidy
 
 _FORM = "Call a tool through the API's tool calls, or reply with the complete answer as text."
@@ -60,10 +60,7 @@ class Native:
             return [with_extra(said, turn.extra), *notice]
         calls = [_call(call, turn) for call in turn.calls]
         acting = {"role": "assistant", "content": spoken(turn.kept, turn.thought), "tool_calls": calls}
-        seen: list[Message] = [
-            {"role": "tool", "tool_call_id": "", "content": spoken(call.observation) or NOTHING_SEEN}
-            for call in turn.calls
-        ]
+        seen: list[Message] = [{"role": "tool", "tool_call_id": "", "content": observed(call)} for call in turn.calls]
         if turn.notice:  # nobody but the assistant may speak after a tool
             seen[-1]["content"] += f"\n\n{turn.notice}"
         return [with_extra(acting, turn.extra), *seen]

@@ -46,7 +46,7 @@ One example, with a tool that is made up for it:
 Thought: The price per night is in the hotel list, so I look it up.
 Action: example_lookup[[hotel price]]
 
-(then you are told `Observation: 80 euros a night`, and you reply)
+(then you are told `Observation: <result>80 euros a night</result>`, and you reply)
 
 Thought: Three nights cost 3 times 80 euros.
 Final Answer: Three nights cost 240 euros."""

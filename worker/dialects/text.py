@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from worker.core.echo import with_extra
-from worker.core.records import Actions, Example, JsonObject, Message, Parsed, Reply, ToolRequest, ToolView, Turn
+from worker.core.records import (
+    Actions,
+    Example,
+    JsonObject,
+    Message,
+    Observed,
+    Parsed,
+    Reply,
+    ToolRequest,
+    ToolView,
+    Turn,
+)
 from worker.dialects.plain import single_text
 
 NOTHING_SAID = "(empty reply)"
 """Stands in history for a reply that held nothing: endpoints refuse empty messages."""
 NOTHING_SEEN = "(empty result)"
 """The same for what a tool gave back."""
+
+
+RESULT, RESULT_ENDS = "<result>", "</result>"
+"""Around what a tool gave back, which is data; the rules of the system prompt say so."""
+_ENDS = re.compile(r"<(?=\s*/\s*result\b)", re.IGNORECASE)
 
 
 class TextDialect(ABC):
@@ -54,7 +71,7 @@ class TextDialect(ABC):
             thought = turn.thought if index == 0 else ""
             written = self.write(thought, self.write_call(ToolRequest(call.tool, call.args)))
             said = spoken(turn.kept) if len(turn.calls) == 1 else None
-            messages += [_assistant(said or written), _user(f"Observation: {spoken(call.observation) or NOTHING_SEEN}")]
+            messages += [_assistant(said or written), _user(f"Observation: {observed(call)}")]
         messages[0] = with_extra(messages[0], turn.extra)
         if turn.notice:
             messages[-1]["content"] += f"\n\n{turn.notice}"
@@ -77,6 +94,13 @@ class TextDialect(ABC):
             said = self.write(turn.thought, self.write_answer(turn.answer))
         messages = [with_extra(_assistant(said or NOTHING_SAID), turn.extra)]
         return [*messages, _user(turn.notice)] if turn.notice else messages
+
+
+def observed(call: Observed) -> str:
+    """What a call gave back, within its mark. The text cannot end the mark: there is no other end within."""
+    text = _ENDS.sub("<\\\\", spoken(call.observation) or NOTHING_SEEN)
+    gap = "\n" if "\n" in text else ""
+    return f"{RESULT}{gap}{text}{gap}{RESULT_ENDS}"
 
 
 def spoken(*texts: str | None) -> str | None:

@@ -12,6 +12,7 @@ from worker.simulator.records import Conversation, Observation, Param, ToolSpec
 
 _TOOL_LINE = re.compile(r"^[-*][ \t]+`?([A-Za-z_][\w.-]*)`?\((.*)\)[ \t]*(.*)$", re.MULTILINE)
 _OBSERVED = re.compile(r"^\s*Observation\s*:\s*", re.IGNORECASE)
+_MARKED = re.compile(r"<result>\n?(.*?)\n?</result>", re.DOTALL)
 _ANSWERED = re.compile(r"^\W*(?:Final )?Answer\s*:|\bFinish\[|\"type\"\s*:\s*\"answer\"", re.MULTILINE)
 _UNREADABLE = re.compile(
     r"^\W*(?:[Yy]our|[Tt]he)(?: last)? (?:reply|input|arguments?)\b|^\W*(?:Observation: )?There is no tool\b"
@@ -35,7 +36,7 @@ _QUESTION_CHARS = 4000
 
 def read(body: Mapping[str, Any]) -> Conversation:
     """The conversation of a chat completions request. Never raises: odd content is read as far as it goes."""
-    messages = [message for message in body.get("messages", ()) if isinstance(message, dict)]
+    messages = [_unmarked(message) for message in body.get("messages", ()) if isinstance(message, dict)]
     prompt = "\n".join(_text(message) for message in messages if message.get("role") in ("system", "developer"))
     native = bool(body.get("tools"))
     start = _question_at(messages, native)
@@ -189,6 +190,14 @@ def _observations(messages: Sequence[Mapping[str, Any]]) -> list[Observation]:
         if content:
             found.append(Observation(content, bool(_FAILED.search(content[:_HEAD_CHARS]))))
     return found
+
+
+def _unmarked(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without the mark that says where a tool's result begins and ends."""
+    content = message.get("content")
+    if message.get("role") not in ("user", "tool") or not isinstance(content, str):
+        return message
+    return {**message, "content": _MARKED.sub(r"\1", content, count=1)}
 
 
 def _text(message: Mapping[str, Any]) -> str:
