@@ -143,6 +143,7 @@ class Fleet:
             "linger",
             "linger_in_child",
             "die",
+            "leave",
             "live_on",
         )
 
