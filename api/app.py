@@ -17,6 +17,7 @@ from api.names import known_names_only
 from api.routes import artifacts, batches, events, health, held, look, models, reference, results, runs, usage
 from api.scores import Scores
 from api.upload import Rooms
+from api.verbs import Verbs, ways
 from tools.registry import load_tools
 from worker.admitter import Admitter, capacity_of
 from worker.agents import load_agents
@@ -49,11 +50,14 @@ def create_app(context: Context) -> FastAPI:
     named = [Depends(known_names_only)]
     app = FastAPI(title="stepmill", lifespan=running, docs_url=None, redoc_url=None, dependencies=named)
     app.state.context = context
-    for concern in (batches, results, runs, held, artifacts, events, look, models, usage, health):
+    concerns = (batches, results, runs, held, artifacts, events, look, models, usage, health)
+    for concern in concerns:
         app.include_router(concern.router, responses=schema.refusals(*schema.EVERYWHERE))
     app.include_router(reference.router)
     problems.install(app)
     schema.install(app, needs_key=bool(context.settings.admin_key))
+    routes = [*app.routes, *(route for one in (*concerns, reference) for route in one.router.routes)]
+    app.add_middleware(Verbs, known=ways(routes))
     app.add_middleware(Guard, admin_key=context.settings.admin_key)
     return app
 

@@ -33,3 +33,15 @@ def host_name(header: str) -> str:
     if header.startswith("["):
         return header.partition("]")[0] + "]"
     return header.partition(":")[0].lower()
+
+
+def same_origin(origin: str, scheme: str, host: str) -> bool:
+    """Whether an Origin header is the origin that a request was sent to: scheme, name and port."""
+    given_scheme, _, given_host = origin.lower().partition("://")
+    return given_scheme == scheme and _with_port(given_host, scheme) == _with_port(host.lower(), scheme)
+
+
+def _with_port(host: str, scheme: str) -> str:
+    if (host.startswith("[") and host.endswith("]")) or ":" not in host:
+        return f"{host}:{443 if scheme == 'https' else 80}"
+    return host

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import time
 
 import anyio
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.binding import LOOPBACK_NAMES, host_name, is_loopback
-from api.problems import SlowBody, refusal
+from api.binding import LOOPBACK_NAMES, host_name, is_loopback, same_origin
+from api.problems import LargeBody, SlowBody, refusal
+from worker.core.given import shown
+
+log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1_000_000
 """For every request but the hand-in of questions, which have limits of their own."""
+
+JSON = "application/json"
 
 PAUSE_S = 10.0
 """A body of which nothing comes for so long is given up."""
@@ -32,7 +38,8 @@ class Guard:
     """With a key set, every call but the health checks must carry it.
 
     Without one the API listens on loopback only, and a page in a browser must not reach it under a name of its own
-    (DNS rebinding) or by a cross-site request: the Host header must name this machine, and so must an Origin.
+    (DNS rebinding) or by a cross-site request: the Host header must name this machine, and an Origin must be the very
+    one under which the API is called, port included.
     """
 
     def __init__(self, app: ASGIApp, admin_key: str) -> None:
@@ -49,7 +56,10 @@ class Guard:
             await refusal(*refused)(scope, receive, send)
             return
         patient = Patient(receive)
-        await self._app(scope, patient if _streams(request) else _bounded(patient), send)
+        try:
+            await self._app(scope, patient if _streams(request) else _bounded(patient), send)
+        except ClientDisconnect:
+            log.debug("The client of %s %s went away", request.method, request.url.path)
 
     def _refused(self, request: Request) -> tuple[int, str, str, str] | None:
         if request.url.path in OPEN_PATHS:
@@ -62,7 +72,7 @@ class Guard:
         if name not in LOOPBACK_NAMES and not is_loopback(name):
             return (403, "forbidden_host", f"The API does not answer to the name {name!r}.", _HOST_HINT)
         origin = request.headers.get("origin")
-        if origin and not is_loopback(host_name(origin.partition("://")[2])):
+        if origin and not same_origin(origin, request.url.scheme, request.headers.get("host", "")):
             return (403, "forbidden_host", f"Pages of {origin!r} may not call the API.", _HOST_HINT)
         return None
 
@@ -108,8 +118,16 @@ def _unfit(request: Request) -> tuple[int, str, str, str] | None:
     if "\0" in request.url.path or "%00" in request.scope["query_string"].decode("latin-1"):
         return (422, "bad_request", "The address contains a NUL character.", "Leave it out.")
     length = request.headers.get("content-length", "0")
-    if not _streams(request) and length.isdigit() and int(length) > MAX_BODY_BYTES:
+    if not (length.isascii() and length.isdigit()):
+        return (400, "bad_request", f"The Content-Length is {shown(length)}, which is no number.", "")
+    if _streams(request):
+        return None
+    if len(length) > 15 or int(length) > MAX_BODY_BYTES:
         return (413, "too_large", f"The body is larger than {MAX_BODY_BYTES:,} bytes.", "Send less.")
+    has_body = int(length) > 0 or "transfer-encoding" in request.headers
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and has_body and kind != JSON:
+        return (415, "unsupported_type", f"A body of the type {shown(kind)} is not understood here.", f"Send {JSON}.")
     return None
 
 
@@ -121,7 +139,9 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
-        return message if left >= 0 else {"type": "http.disconnect"}
+        if left < 0:
+            raise LargeBody(MAX_BODY_BYTES)
+        return message
 
     return counted
 

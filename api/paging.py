@@ -7,8 +7,10 @@ from typing import Annotated
 
 from fastapi import Query
 
+from api.problems import Problem
+from worker.core.given import shown
 from worker.core.records import JsonObject
-from worker.store.session import AnyRow
+from worker.store.session import AnyRow, is_id
 
 MAX_LIMIT = 1_000
 
@@ -19,6 +21,18 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 def is_count(text: str) -> bool:
     """Whether a text is a whole number in plain digits that every database takes."""
     return text.isascii() and text.isdigit() and len(text) <= 15
+
+
+def id_cursor(cursor: str | None, prefix: str) -> str | None:
+    """A cursor that is an id. Raises `Problem` for one that no page gave."""
+    if cursor is not None and not is_id(cursor, prefix):
+        raise no_cursor(cursor)
+    return cursor
+
+
+def no_cursor(cursor: str) -> Problem:
+    """It is none that a page gave."""
+    return Problem(f"The cursor {shown(cursor)} is none that a page of this list gave.", "Give the `next` of a page.")
 
 
 def page(

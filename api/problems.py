@@ -49,6 +49,13 @@ class TooLarge(Problem):
     code = "too_large"
 
 
+class Unsupported(Problem):
+    """The body is of a type that is not understood here."""
+
+    status = 415
+    code = "unsupported_type"
+
+
 class NotFound(Problem):
     """No such run or batch."""
 
@@ -78,6 +85,13 @@ class SlowBody(HTTPException):
 
     def __init__(self, said: str) -> None:
         super().__init__(408, said, {"connection": "close"})
+
+
+class LargeBody(HTTPException):
+    """A body grew beyond the bound while it came. Not a `Problem`, as with `SlowBody`."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"The body is larger than {most:,} bytes", {"connection": "close"})
 
 
 def no_batch(batch_id: str) -> NotFound:
@@ -134,8 +148,10 @@ def _http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
         return refusal(404, "not_found", f"There is nothing at {request.url.path}.", "See /docs for what there is.")
     if error.status_code == 405:
-        return refusal(405, "bad_request", f"{request.url.path} does not take {request.method}.", "See /docs.")
-    code = "timeout" if error.status_code == 408 else "bad_request"
+        refused = refusal(405, "bad_request", f"{request.url.path} does not take {request.method}.", "See /docs.")
+        refused.headers["allow"] = request.scope["allow"]
+        return refused
+    code = {408: "timeout", 413: "too_large"}.get(error.status_code, "bad_request")
     response = refusal(error.status_code, code, f"{error.detail}.".replace("..", "."))
     response.headers.update(error.headers or {})
     return response

@@ -116,8 +116,8 @@ async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _checked_pieces(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    length = request.headers.get("content-length", "0")
-    if len(length) > 15 or int(length or 0) > max_bytes:
+    length = request.headers.get("content-length", "0")  # digits: the guard has looked
+    if len(length) > 15 or int(length) > max_bytes:
         raise _too_large(max_bytes)
     return _pieces(request.stream(), max_bytes)
 

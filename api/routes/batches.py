@@ -14,8 +14,8 @@ from api.filling import Fingerprint
 from api.intake import Intake, Taken
 from api.names import each_once
 from api.options import BatchOptions, checked, names_among
-from api.paging import Cursor, Limit, page
-from api.problems import Conflict, EmptyInput, Problem, no_batch
+from api.paging import Cursor, Limit, id_cursor, page
+from api.problems import Conflict, EmptyInput, Problem, Unsupported, no_batch
 from api.schema import WITH_BODY, answers
 from api.shapes import Batch, BatchChanged, BatchDetails, BatchRetried, Page
 from api.shapes import Submitted as SubmittedShape
@@ -67,7 +67,7 @@ async def submit(request: Request, response: Response, here: Here) -> JsonObject
         submitted = await read_in_thread(request, most, lambda body: _from_lines(here, given, FORMS[kind], body))
     else:
         known = ", ".join(("application/json", *(name for name in FORMS if name)))
-        raise Problem(f"Questions of the type {kind!r} are not understood.", f"Send one of {known}.")
+        raise Unsupported(f"Questions of the type {shown(kind)} are not understood.", f"Send one of {known}.")
     return await run_in_threadpool(_answer, here, response, *submitted)
 
 
@@ -131,7 +131,7 @@ def list_them(
     limit: Limit = 50,
 ) -> JsonObject:
     """Batches, newest first."""
-    rows = list_batches(here.store, limit + 1, cursor, state, paused, name)
+    rows = list_batches(here.store, limit + 1, id_cursor(cursor, "batch"), state, paused, name)
     return page(rows, limit, batch_view, lambda row: str(row.id))
 
 

@@ -18,7 +18,7 @@ from worker.core.records import JsonObject
 from worker.core.states import RunState
 from worker.exports import WRITERS, Shape, needs_parquet
 from worker.store.reads import get_batch
-from worker.store.reads_runs import Filter, all_of_batch, steps_of
+from worker.store.reads_runs import PAGE, PAGE_CHARS, Filter, all_of_batch, steps_of
 from worker.store.session import AnyRow
 
 router = APIRouter(prefix="/api/batches", tags=["results"])
@@ -30,7 +30,10 @@ _WRITTEN = {
     "application/vnd.apache.parquet": "a table",
 }
 ROW_GROUP = 5_000
+GROUP_CHARS = 16_000_000
 """Rows read together for Parquet, whose groups should not be small."""
+WITH_STEPS = 20
+"""Rows read together where the steps of each come along, which are many times as large."""
 
 
 @router.get("/{batch_id}/results", **streams("get_results", _WRITTEN, 404))
@@ -50,10 +53,17 @@ def results(
         needs_parquet()
     which = Filter(batch_id=batch_id, only=names_among(only, KNOWN, "only"))
     write, media_type = WRITERS[format]
-    rows = all_of_batch(here.store, which, ROW_GROUP) if format == "parquet" else all_of_batch(here.store, which)
+    rows = all_of_batch(here.store, which, *_page_of(format, with_steps))
     body = write(_pages(here, rows, with_steps), _shape(row, with_steps, excel_safe))
     name = f'attachment; filename="{batch_id}.{format}"'
     return StreamingResponse(body, media_type=media_type, headers={"content-disposition": name})
+
+
+def _page_of(format: str, with_steps: bool) -> tuple[int, int]:
+    """How many rows, and how much text, are in memory at a time for one reader."""
+    if format == "parquet":
+        return ROW_GROUP, GROUP_CHARS
+    return (WITH_STEPS if with_steps else PAGE), PAGE_CHARS
 
 
 def _shape(row: AnyRow, with_steps: bool, excel_safe: bool) -> Shape:

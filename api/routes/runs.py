@@ -9,20 +9,23 @@ from fastapi import APIRouter, Query, Request, Response
 from api.bodies import RUN_BODY
 from api.context import Context, Here
 from api.filling import Fingerprint
+from api.guard import JSON
 from api.intake import Defaults, Intake
 from api.options import RunOptions, checked
-from api.paging import Cursor, Limit, is_count, page
-from api.problems import Conflict, Problem, no_run
+from api.paging import Cursor, Limit, id_cursor, is_count, no_cursor, page
+from api.problems import Conflict, Problem, Unsupported, no_batch, no_run
 from api.schema import WITH_BODY, answers
 from api.shapes import Asked, Page, Run, RunChanged, RunDetails
 from api.upload import parsed, read_whole
 from api.views import attempt_view, configuration_of, run_view, trace_view
 from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
+from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
 from worker.questions import Reader, Refused, Rules
 from worker.store.control import cancel_run, pause_run, resume_run
+from worker.store.reads import get_batch
 from worker.store.reads_fleet import serving
 from worker.store.reads_runs import Filter, attempts_of, get_run, page_of_all, page_of_batch, steps_of
 from worker.store.reads_waiting import why_run
@@ -39,6 +42,9 @@ _ASK["responses"][200] = {"model": Asked, "description": "This submission_key ha
 @router.post("", **_ASK)
 async def ask(request: Request, response: Response, here: Here) -> JsonObject:
     """Takes one question; it becomes a batch of its own."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("", JSON):
+        raise Unsupported(f"A question of the type {shown(kind)} is not understood.", f"Send {JSON}.")
     most = Rules(here.settings.max_question_bytes).max_line_bytes
     answer = await read_whole(request, most, lambda body: _ask(here, parsed(body)))
     response.status_code = 200 if answer["existing"] else 201
@@ -81,10 +87,12 @@ def list_them(
     """Runs of a batch in the input's order, or of all batches, newest first."""
     which = Filter(batch, (state.value,) if state else (), error.value if error else None, custom_id)
     if batch is None:
-        rows = page_of_all(here.store, which, cursor, limit + 1)
+        rows = page_of_all(here.store, which, id_cursor(cursor, "run"), limit + 1)
         return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.id))
     if cursor is not None and not is_count(cursor):
-        raise Problem(f"The cursor {cursor[:40]!r} is none that a page of this batch gave.")
+        raise no_cursor(cursor)
+    if get_batch(here.store, batch) is None:
+        raise no_batch(batch)
     rows = page_of_batch(here.store, which, int(cursor or 0), limit + 1)
     return page(rows, limit, lambda row: run_view(here, row), lambda row: str(row.seq))
 

@@ -45,7 +45,10 @@ def test_other_names_are_refused_so_that_no_page_can_rebind_one(api: Api, host: 
 def test_pages_from_elsewhere_may_not_submit(api: Api) -> None:
     headers = {"origin": "https://evil.example", "content-type": "text/plain"}
     assert api.client.post("/api/batches", content=b"x\n", headers=headers).status_code == 403
-    headers["origin"] = "http://localhost:3000"
+    for other in ("http://localhost:3000", "http://127.0.0.1:3000", "null"):
+        headers["origin"] = other
+        assert api.client.post("/api/batches", content=b"x\n", headers=headers).status_code == 403
+    headers["origin"] = "http://127.0.0.1"
     assert api.client.post("/api/batches", content=b"x\n", headers=headers).status_code == 201
 
 
@@ -74,5 +77,7 @@ def test_addresses_and_bodies_that_nothing_can_be_done_with_are_refused(api: Api
         refused = api.client.get(path)
         assert refused.status_code == 422 and "NUL" in refused.json()["error"]["message"], path
     assert api.client.post("/api/runs/x/answer", content=b"x" * 1_000_001).status_code == 413
-    endless = api.client.post("/api/runs/x/answer", content=iter([b"x" * 100_000] * 20))
-    assert endless.status_code in (400, 413, 422) and "Traceback" not in endless.text
+    endless = api.client.post(
+        "/api/runs/x/answer", content=iter([b"x" * 100_000] * 20), headers={"content-type": "application/json"}
+    )
+    assert endless.status_code == 413 and endless.json()["error"]["code"] == "too_large"

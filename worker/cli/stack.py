@@ -91,9 +91,12 @@ def serve_command(host: str, port: int) -> None:
     import uvicorn
 
     from api.binding import check_bind
+    from api.wire import Wire
     from worker.local.ports import port_in_use
 
     check_bind(host, settings())
     if port and host in {"127.0.0.1", "localhost"} and port_in_use(port):
         raise click.UsageError(f"Port {port} is in use; choose another with --port.")
-    uvicorn.run("api.app:app", factory=True, host=host, port=port, access_log=False, timeout_graceful_shutdown=3)
+    uvicorn.run(
+        "api.app:app", factory=True, host=host, port=port, access_log=False, timeout_graceful_shutdown=3, http=Wire
+    )

@@ -15,6 +15,9 @@ from worker.store.tables import SUMS, active, attempts, batches, runs, steps, to
 
 PAGE = 1_000
 """Runs read in one short transaction of an export."""
+PAGE_CHARS = 1_000_000
+"""Texts of runs beyond which such a page ends."""
+_FETCHED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +73,38 @@ def page_of_all(store: Store, which: Filter, before: str | None, limit: int) -> 
         return tx.execute(query.order_by(runs.c.id.desc()).limit(limit)).all()
 
 
-def all_of_batch(store: Store, which: Filter, page: int = PAGE) -> Iterator[Sequence[AnyRow]]:
-    """All runs of a batch, range by range, each in a transaction of its own: no snapshot is held open."""
+def all_of_batch(
+    store: Store, which: Filter, page: int = PAGE, most_chars: int = PAGE_CHARS
+) -> Iterator[Sequence[AnyRow]]:
+    """All runs of a batch, range by range, each in a transaction of its own: no snapshot is held open.
+
+    A page ends early once its texts have `most_chars`, so that a slow reader of large answers holds few of them.
+    """
     with store.read() as tx:
         last = tx.execute(select(func.max(runs.c.seq)).where(runs.c.batch_id == which.batch_id)).scalar() or 0
-    for first in range(1, last + 1, page):
-        some = runs.c.seq.between(first, first + page - 1)
-        query = _runs().where(runs.c.batch_id == which.batch_id, some, *_conditions(which))
-        with store.read() as tx:
-            found = tx.execute(query.order_by(runs.c.seq)).all()
+    first = 1
+    while first <= last:
+        beyond = min(first + page, last + 1)
+        found, whole = _range(store, which, first, beyond, most_chars)
         if found:
             yield found
+        first = beyond if whole else found[-1].seq + 1
+
+
+def _range(store: Store, which: Filter, first: int, beyond: int, most_chars: int) -> tuple[list[AnyRow], bool]:
+    """Runs of a range, and whether these are all of it. The driver fetches a few at a time."""
+    some = runs.c.seq.between(first, beyond - 1)
+    query = _runs().where(runs.c.batch_id == which.batch_id, some, *_conditions(which)).order_by(runs.c.seq)
+    found: list[AnyRow] = []
+    chars = 0
+    with store.walk() as tx, tx.execute(query.execution_options(yield_per=_FETCHED)) as rows:
+        for row in rows:
+            if found and chars >= most_chars:
+                return found, False
+            found.append(row)
+            chars += sum(len(text) for text in (row.question, row.answer, row.partial_answer) if text)
+            chars += len(repr(row.metadata)) if row.metadata else 0
+    return found, True
 
 
 def _conditions(which: Filter) -> list[ColumnElement[bool]]:

@@ -93,6 +93,12 @@ class Store:
             finally:
                 marks.pop(_READING, None)
 
+    @contextmanager
+    def walk(self) -> Iterator[Connection]:
+        """A read whose rows are fetched as they are needed: PostgreSQL's cursors want a transaction."""
+        with self.engine.begin() if self.postgres else self.read() as connection:
+            yield connection
+
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
         """One statement that is a transaction of its own, one round trip, and its row, if any.
 
@@ -195,6 +201,12 @@ def new_id(prefix: str) -> str:
         letters.append(_ID_ALPHABET[value & 31])
         value >>= 5
     return f"{prefix}_{''.join(reversed(letters))}"
+
+
+def is_id(text: str, prefix: str) -> bool:
+    """Whether a text has the form of such an id."""
+    kind, _, letters = text.partition("_")
+    return kind == prefix and 0 < len(letters) <= 40 and set(letters) <= set(_ID_ALPHABET)
 
 
 def new_token() -> str:
