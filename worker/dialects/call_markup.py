@@ -23,7 +23,9 @@ _MARK = re.compile(
 _MAX_MARKS = 2000
 _WORDS = re.compile(r"[^\W_▁]+")
 _THINGS = frozenset({"tool", "tools", "function", "functions", "plugin", "plugins", "mcp"})
-_DEEDS = frozenset({"call", "calls", "calling", "use", "invoke", "invocation", "request", "requests", "execute"})
+_DEEDS = frozenset(
+    {"call", "calls", "calling", "use", "invoke", "invocation", "request", "requests", "execute", "code"}
+)
 _JOINED = frozenset({"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls"})
 _SPECIAL = _THINGS | _JOINED | {"call", "calls", "python", "interpreter", "channel", "constrain", "recipient", "action"}
 _ENDS = frozenset({"end", "stop", "close"})

@@ -10,7 +10,7 @@ from worker.dialects.arguments import Given, Refused, as_arguments, nothing_give
 from worker.dialects.call_markup import markup_start
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, with_its_call
 from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
-from worker.dialects.leaked import MARKUP, Leaked, is_call_object, marked_calls, only_markup
+from worker.dialects.leaked import MARKUP, Leaked, is_call, marked_calls, only_markup
 from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import claims_result
 from worker.dialects.reasoning import without_reasoning
@@ -129,7 +129,7 @@ def _without_markup(
         inside = isinstance(written, str) and markup_start(written, tools) == 0
         return outcome if wrapped and not inside else "The reply holds a tool call in markup of its own."
     inside_answer = marked_calls(parsed.text, tools)
-    if is_call_object(parsed.text, tools):
+    if is_call(parsed.text, tools):
         return "The answer is a tool call. Write it as one."
     if inside_answer is None and before is None and markup_start(text[first.end :], tools) is None:
         return outcome

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from worker.core.records import ToolRequest, ToolView
+from worker.dialects.binding import properties
 from worker.dialects.call_formats import MAX_CALLS, NOT_PARSED, call_at, call_object
 from worker.dialects.call_markup import Mark, mark_at, markup_start
 from worker.dialects.fences import closed_fences, unwrap_whole, within
@@ -41,6 +42,13 @@ _EXPLAINS = re.compile(
 _REACT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action(?: \d{1,2})?[ \t*]{0,4}[:：][ \t*]{0,4}(.{1,80})", re.I)
 _REACT_INPUT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action Input[ \t*]{0,4}[:：]", re.I)
 _AROUND = re.compile(r"(?:<\|start\|>\s*assistant|<\|from\|>\s*assistant|<\|im_start\|>\s*assistant)?\s*$")
+_NAME_KEYS = frozenset({"name", "tool", "tool_name", "function", "function_name", "action"})
+_ARGS_KEYS = frozenset(
+    {"arguments", "args", "parameters", "params", "input", "tool_input", "tool_args", "action_input"}
+)
+_TEXT_END = "` \n\t])"
+_TO_OBJECT = r"[^\w{.,]{0,16}(?:(?:with|the|args|arguments|input|parameters|params|json)[^\w{]{0,16}){0,3}(?=\{)"
+"""What may stand between a tool's name and its arguments: marks and the words for them, but no sentence."""
 _MAX_OBJECTS = 20
 _MAX_PIECES = 200
 """More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
@@ -66,7 +74,9 @@ def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
     found = _whole(body, tools) or marked_calls(text, tools)
     if found is None and body is not text and markup_start(body, tools) == 0:
         found = NOT_PARSED if isinstance(marked_calls(body, tools), Leaked) else None
-    if found is None and (holds_object(text, tools) or _is_written_call(body, tools)):
+    doubtful = (holds_object, ends_in_call) if found is None else ()
+    wholes = (_is_written_call, _is_other_object) if found is None else ()
+    if any(holds(text, tools) for holds in doubtful) or any(holds(body, tools) for holds in wholes):
         return NOT_PARSED
     return _labelled(text, closed_fences(text), tools) if found is None else found
 
@@ -88,20 +98,35 @@ def only_markup(text: str, start: int, end: int, tools: Sequence[ToolView]) -> b
     return True
 
 
-def is_call_object(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a text is an object with a known tool's name and arguments, and nothing else."""
+def is_call(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether a text is an object with a known tool's name and arguments, or ends in the name with its arguments."""
     if not text.startswith("{"):
-        return False
+        return ends_in_call(text, tools)
     value = _strict(text, 0)
     bare = isinstance(value, dict) and "name" in value and len(value) == 2
     return bare and isinstance(call_object(value, tools), ToolRequest)
+
+
+def ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether the text ends in a known tool's name and an object of its parameters, as in `Tool call: tool({…})`."""
+    end = len(text.rstrip(_TEXT_END))
+    if text[end - 1 : end] != "}":
+        return False
+    quoted = Quoted(text)
+    for tool in tools:
+        for found in islice(re.finditer(rf"(?<!\w){re.escape(tool.name)}{_TO_OBJECT}", text, re.I), _MAX_OBJECTS):
+            shown = quoted.holds(found.start()) and quoted.holds(found.end()) and "`" not in found.group()
+            value = None if shown else _strict(text, found.end(), end)
+            if isinstance(value, dict) and value and set(value) <= set(properties(tool)):
+                return True
+    return False
 
 
 def holds_object(text: str, tools: Sequence[ToolView]) -> bool:
     """Whether an object stands in the text, or in a fence at its end, that is a known tool's call, whole or cut."""
     quoted = Quoted(text)
     known = frozenset(tool.name for tool in tools)
-    end = len(text.rstrip("` \n\t"))
+    end = len(text.rstrip(_TEXT_END))
     for found in islice(_BEGINS_OBJECT.finditer(text), _MAX_OBJECTS):
         in_span = quoted.holds(found.start())
         read = _strict(text, found.start(), end) if in_span else _strict(text, found.start())
@@ -136,9 +161,19 @@ def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
     return _read(body, 0, tools)
 
 
+def _is_other_object(body: str, tools: Sequence[ToolView]) -> bool:
+    """Whether the text is one object that names a known tool and its arguments by the keys of another format."""
+    value = _strict(body, 0, len(body)) if body.startswith("{") else None
+    if not isinstance(value, dict) or not set(value) <= _NAME_KEYS | _ARGS_KEYS | {"type", "id"}:
+        return False
+    names = [find_tool(value[key], tools) for key in _NAME_KEYS if isinstance(value.get(key), str)]
+    known = any(named is not None and named.tool is not None for named in names)
+    return known and any(isinstance(value.get(key), (dict, str)) for key in _ARGS_KEYS)
+
+
 def _is_written_call(body: str, tools: Sequence[ToolView]) -> bool:
     """Whether the text is nothing but `tool(…)` or `tool{…}`, as some models write a call."""
-    written = re.fullmatch(r"(?:print\(|\[)?([\w.]{1,64})[({][^\n]{0,2000}[)}]{1,2}\]?", body.strip())
+    written = re.fullmatch(r"\W{0,8}(?:print\()?([\w.]{1,64})[({][^\n]{0,2000}[)}]\W{0,8}", body.strip())
     named = find_tool(written.group(1), tools) if written else None
     return named is not None and named.tool is not None
 

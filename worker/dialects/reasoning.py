@@ -18,7 +18,8 @@ _TAG = re.compile(
 )
 _MAX_TAGS = 300
 _HARMONY = re.compile(
-    r"(?:<\|start\|>\s*assistant[^<>\n]{0,80})?<\|channel\|>(\w+)[^<>\n]{0,80}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>"
+    r"(?:<\|start\|>\s*assistant[^<>\n]{0,80})?(?:<\|channel\|>(\w+)[^<>\n]{0,80}){1,3}"
+    r"(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>"
 )
 _BARE_CHANNEL = re.compile(r"analysis(?=[A-Z\"'])")
 _HARMONY_END = re.compile(r"<\|(?:end|call|return|start|channel)\|>")
