@@ -70,6 +70,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("function call null", text("a", function_call=None), ans("a")),
     ("both forms", one(C, function_call={"name": "get_weather", "arguments": C}), OSLO),
     ("doubled arguments", one(C + C), OSLO),
+    ("an empty object behind", one(C + "{}"), OSLO),
     ("empty then arguments", one("{}" + C), OSLO),
     ("two different arguments", one(C + '{"city": "Bergen"}'), BAD),
     ("doubled key", one('{"city": "Oslo", "city": "Bergen"}'), BAD),

@@ -183,3 +183,48 @@ def test_no_flood_of_markup_takes_long(name: str) -> None:
             took_s = time.process_time() - began
             slow += [(flood, head, took_s)] if took_s > 0.5 else []
     assert not slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("before", ["", "I look it up.", "Let me see:\n\n"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}]}',
+        '{"role": "assistant", "content": null, "tool_calls":[{"function":{"name":"no_such_tool","arguments":"{}"}}]}',
+        '{"content": "", "tool_calls": [{"id": "c1", "type": "fun',
+        '{"function_call": {"name": "web_search", "arguments": "{\\"query\\": \\"Elbe\\"}"}}',
+        '✿FUNCTION✿: get_weather\n✿ARGS✿: {"city": "Oslo"}',
+        '❖TOOL_CALL❖ : no_such_tool {"q": 1}',
+        "✿FUNCTION✿:",
+        '```tool_code\nprint(get_weather(city="Oslo"))\n```',
+        '```tool_call\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
+        "```tool_code\nprint(get_wea",
+    ],
+)
+def test_a_call_in_a_form_of_its_own_is_never_shown(name: str, before: str, written: str) -> None:
+    for text in (before + written, labelled(name, before + written)):
+        assert not isinstance(parse(name, text), Answer), text
+
+
+def test_a_list_of_written_calls_is_no_answer_whether_the_tool_exists_or_not() -> None:
+    for text in ('[get_weather(city="Oslo")]', '[crm_lookup(id=3, scope="all")]'):
+        assert not isinstance(parse("native", text), Answer), text
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The list is [f(x), g(y)] for all x.",
+        'A message holds "tool_calls": null where the model wrote text.',
+        "Flowers: ✿ rose ✿ tulip ✿, and ✿SPRING✿ is the shop's name.",
+        'Servers send `{"tool_calls": [{"id": "1", "function": {"name": "f"}}]}` beside a null content.',
+        'So:\n\n```json\n{"tool_calls": [{"id": "1", "type": "function"}]}\n```\n\nThe list may be long.',
+        "So writes Gemma:\n\n~~~~\n```tool_code\nprint(f())\n```\n~~~~\n\nRead it so.",
+    ],
+)
+def test_a_text_about_such_forms_is_an_answer(name: str, text: str) -> None:
+    parsed = parse(name, labelled(name, text))
+    assert isinstance(parsed, Answer), parsed
+    assert parsed.text == text

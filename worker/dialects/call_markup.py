@@ -17,7 +17,8 @@ _MARK = re.compile(
     r"|(?P<tag></?\s?(?:[A-Za-z]\w{0,19}:)?(?P<word>[A-Za-z][\w.\-]{1,40})(?P<attributes>[=\s][^<>\n]{0,200})?>)"
     r"|(?P<bracket>\[/?[A-Z][A-Z_]{2,30}\])"
     r"|(?P<bare>(?:commentary|analysis) to=\w|\bto=functions\.\w|\bfunctools(?=\[\s{0,9}\{)|\]<\]minimax\[>\["
-    r"|\b(?:call|declaration):(?:default_api[.:])?\w{1,64}\{|\bprint\(default_api\.\w)"
+    r"|\b(?:call|declaration):(?:default_api[.:])?\w{1,64}\{|\bprint\(default_api\.\w"
+    r"|(?P<ornament>[\u2580-\u27bf])(?:FUNCTION|TOOL|CALL|ACTION)[A-Z_]{0,20}(?P=ornament)\s{0,9}[:：])"
 )
 """What may be markup, whatever it is called: the words in it tell."""
 _MAX_MARKS = 2000
@@ -56,9 +57,12 @@ _HALF = re.compile(
     r"|<\|(?:start|from)\|>\s?a[^<>]{0,100}<?|\b(?:commentary|analysis) to=[\w.]{0,80})$"
 )
 """A tag or token that the text's end cuts."""
-_CALL_FENCE = re.compile(
-    r"(?<![^\n])[ \t]{0,3}(?P<ticks>`{3})(?:tool_code|tool_calls?|tool_use|function_calls?)[ \t]*\n"
+_CALL_FENCE = re.compile(r"(?<!`)(?P<ticks>`{3})(?:tool_code|tool_calls?|tool_use|function_calls?)[ \t]*\n")
+_ENVELOPE = re.compile(
+    r"\"tool_calls\"\s{0,9}:\s{0,9}\[\s{0,9}(?:$|\{\s{0,9}(?:$|\"(?:id|type|index|function|name|arguments)\"))"
+    r"|\"function_call\"\s{0,9}:\s{0,9}\{\s{0,9}(?:$|\"(?:name|arguments)\")"
 )
+"""The chat API's own form of calls, written out as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,17 @@ def markup_start(text: str, tools: Sequence[ToolView]) -> int | None:
     names = frozenset(tool.name for tool in tools)
     live = (mark.start for mark in marks(text, names) if not quoted.holds(mark.start) and _acts(text, mark, names))
     fences = (fence.start() for fence in _CALL_FENCE.finditer(text) if quoted.begins(fence.start("ticks")))
+    enveloped = (_opening(text, found.start()) for found in _ENVELOPE.finditer(text) if not quoted.holds(found.start()))
     listed = (found.start() for found in _listed(names).finditer(text) if not quoted.holds(found.start()))
     half = _HALF.search(text, max(0, len(text) - 130))
     cut = [half.start()] if half is not None and not quoted.holds(half.start()) else []
-    return min([*islice(live, 1), *islice(fences, 1), *islice(listed, 1), *cut], default=None)
+    return min([*islice(live, 1), *islice(fences, 1), *islice(listed, 1), *islice(enveloped, 1), *cut], default=None)
+
+
+def _opening(text: str, key: int) -> int:
+    """Where the object begins that the key at `key` belongs to; the key itself where none is seen."""
+    brace = text.rfind("{", 0, key)
+    return brace if brace >= 0 else key
 
 
 @lru_cache(maxsize=64)

@@ -49,6 +49,7 @@ _ARGS_KEYS = frozenset(
 _TEXT_END = "` \n\t])"
 _TO_OBJECT = r"[^\w{.,]{0,16}(?:(?:with|the|args|arguments|input|parameters|params|json)[^\w{]{0,16}){0,3}(?=\{)"
 """What may stand between a tool's name and its arguments: marks and the words for them, but no sentence."""
+_LISTED_CALL = re.compile(r"\[[A-Za-z_][\w.]{0,63}\(\w{1,64}\s?=[^\n]{0,2000}\)\]")
 _MAX_OBJECTS = 20
 _MAX_PIECES = 200
 """More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
@@ -172,10 +173,10 @@ def _is_other_object(body: str, tools: Sequence[ToolView]) -> bool:
 
 
 def _is_written_call(body: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text is nothing but `tool(…)` or `tool{…}`, as some models write a call."""
+    """Whether the text is nothing but `tool(…)` or `tool{…}`, or `[name(key=…)]`, as some models write a call."""
     written = re.fullmatch(r"\W{0,8}(?:print\()?([\w.]{1,64})[({][^\n]{0,2000}[)}]\W{0,8}", body.strip())
     named = find_tool(written.group(1), tools) if written else None
-    return named is not None and named.tool is not None
+    return (named is not None and named.tool is not None) or _LISTED_CALL.fullmatch(body.strip()) is not None
 
 
 def _strict(text: str, at: int, end: int | None = None) -> Any:

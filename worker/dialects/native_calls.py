@@ -135,13 +135,14 @@ def _value(value: Any, text: str, tool: ToolView | None) -> JsonObject | str | R
 
 
 def _second_object(first: Any, rest: str, tool: ToolView | None) -> JsonObject | str | Refused:
-    """`{}{"city": …}` and doubled arguments, as streaming endpoints join them; two that differ cannot be told."""
+    """`{}{"city": …}`, `{"city": …}{}` and doubled arguments, as streaming endpoints join them; two that differ cannot
+    be told."""
     try:
         second = read_value(rest)
     except Unreadable:
         return Refused("The arguments are not one JSON object.")
-    if _JUNK.fullmatch(rest[second.end :]) and (first == {} or first == second.value):
-        return as_arguments(second.value, tool)
+    if _JUNK.fullmatch(rest[second.end :]) and (not first or not second.value or first == second.value):
+        return as_arguments(first or second.value, tool)
     return Refused("The arguments are two JSON objects; make two calls.")
 
 

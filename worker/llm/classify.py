@@ -87,7 +87,9 @@ class _Case:
 
 
 def _by_provider_code(case: _Case) -> Kind | None:
-    return kind_of_codes(case.said.codes)
+    """Numbers clash between providers: a 429 never speaks of the content."""
+    kind = kind_of_codes(case.said.codes)
+    return None if kind is ContentFilter and case.status == 429 else kind
 
 
 def _money(case: _Case) -> Kind | None:
@@ -110,9 +112,9 @@ def _rate(case: _Case) -> Kind | None:
 
 
 def _busy(case: _Case) -> Kind | None:
-    if case.status in (401, 403, 404, 405, 413, 422) or not evidence.busy(case.said):
+    if case.status in (401, 403, 404, 405, 413) or not evidence.busy(case.said):
         return None
-    return EndpointBusy
+    return EndpointBusy if case.status != 422 or evidence.busy_by_code(case.said) else None
 
 
 def _tools(case: _Case) -> Kind | None:
@@ -163,7 +165,7 @@ def _model(case: _Case) -> Kind | None:
 def _by_status(case: _Case) -> Kind | None:
     if 300 <= case.status < 400:
         return UnknownModel
-    return _STATUSES.get(case.status) or (EndpointFailed if 520 <= case.status <= 527 else None)
+    return _STATUSES.get(case.status) or (EndpointFailed if 520 <= case.status <= 530 else None)
 
 
 def _passing(case: _Case) -> Kind | None:
@@ -201,6 +203,7 @@ _STATUSES: dict[int, Kind] = {
     408: EndpointFailed,
     409: EndpointFailed,
     425: EndpointFailed,
+    499: EndpointFailed,
     502: EndpointFailed,
     503: EndpointBusy,
     504: EndpointFailed,

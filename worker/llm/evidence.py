@@ -205,6 +205,11 @@ def busy(said: Said) -> bool:
     return said.names(w.BUSY)
 
 
+def busy_by_code(said: Said) -> bool:
+    """The same in a code: sentences about a bad request hold such words by accident."""
+    return any(_any(w.BUSY).search(plain_words(code)) for code in said.codes)
+
+
 def passes(said: Said) -> bool:
     return said.names(w.PASSES)
 

@@ -13,6 +13,7 @@ from worker.core.records import JsonObject, Reply, Usage
 from worker.llm.bodies import read_body
 from worker.llm.classify import from_status
 from worker.llm.deltas import join_chunks
+from worker.llm.error_text import is_error_text
 from worker.llm.errorbody import read_error, simple
 from worker.llm.evidence import call_unreadable, said_by
 from worker.llm.scrub import scrub
@@ -58,8 +59,16 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
     reason = choice.get("finish_reason")
     _check_ending(ending_of(reason), reason, bool(data.get("broken_off")), usage, secrets)
     text = _text(message.get("content"))
+    if not _calls(message) and is_error_text(text):
+        raise _error_as_reply(text, usage, secrets)
     only_thought = not text.strip() and not _calls(message) and _reasoned(message, data.get("usage"))
     return Completion(Reply(text, reason_text(reason), message, only_thought), usage)
+
+
+def _error_as_reply(text: str, usage: Usage | None, secrets: Iterable[str]) -> BrokenOff:
+    """A model may have meant it, so it is no reason to pause anything at once: the call is repeated."""
+    said = scrub(text.strip()[:600], secrets)
+    return BrokenOff(f"the model endpoint sent an error where the reply belongs: {said}", usage=usage, status=200)
 
 
 def unreadable_call(status: int, body: object) -> Reply | None:

@@ -25,7 +25,8 @@ TOO_BIG = (
     "at most", "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", "less than", "fewer than", "shorter",
     "smaller", "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*",
     r"trim\w*", r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of",
-    "ran out of", "capacity", "range", "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)",
+    "ran out of", "capacity", "range", r"between -?\d+ and",
+    "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)",
     ">", r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
     "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
     r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
@@ -86,8 +87,9 @@ LACK = (
     "all used", "reached", "hit", r"exceed\w*", "over (?:the |its |your )", "too low", "low", "below", "negative",
     "overdue", "past due", "unpaid", r"owe\w*", "outstanding", "expired?", "inactive", "disabled", "empty", "zero",
     "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no",
-    "has no", r"fail\w*", r"declin\w+", "afford", r"remain\w* 0", r"is (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?",
-    "depleted", "consumed", "spent", "gone", "nothing left", "(?:to|must|should) be enabled", "on hold", "不足",
+    "has no", r"fail\w*", r"declin\w+", "afford", r"remain\w* 0",
+    r"(?:is|holds|has|of) (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?", "burn(?:t|ed) through", "consumed", "spent", "gone",
+    "nothing left", "(?:to|must|should) be enabled", "on hold", "不足",
     "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用", "不够", "失败",
     r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend", r"недостат\w+", "부족",
     r"-\d", "ended", "crossed",
@@ -101,7 +103,7 @@ MONEY_ALONE = (
     "pay ?as ?you ?go (?:not|required)", "欠费", "请充值", "余额不足", "无可用资源包", "残高不足",
 )  # fmt: skip
 QUOTA = (
-    "quotas?", "usage (?:limit|cap|quota|allowance)s?", "plan (?:limit|quota)s?", "allowance",
+    "quotas?", "usage (?:limit|cap|quota|allowance)s?", "plan (?:limit|quota)s?", "allowance", "allotment",
     r"free (?:tier|plan|quota|model\w*|usage|requests?|limit)",
     "(?:spend|spending|monthly|weekly|daily|hard|package|tier|inference|usage) (?:usage |request |token "
     "|rate )?(?:limit|cap|quota|budget|allowance)s?", "配额", "限额", "用量", "免费", "quoten?", "cuota", "kontingent",
@@ -143,7 +145,7 @@ PER_MINUTE = (
     r"\d ?/ ?(?:min|minute|s|sec|hour|m|h)\b", "minutely", r"every \d+ (?:s|m|h)\w*", "allocated quota exceeded",
     r"throttl\w*", r"burst\w*", r"concurren\w+", "# ?token limit", "in parallel", r"simultaneous\w*", "每分钟", "每秒",
     "每小时", "并发", "频率", "限流", "速率", "por minuto", "par minute", "pro minute", "毎分", "분당",
-    "this (?:second|minute|hour)", r"\d+[km]? ?/ ?(?:s|sec|m|min|hour)",
+    "(?:this|last|past|current) (?:second|minute|hour)", r"\d+[km]? ?/ ?(?:s|sec|m|min|hour)",
 )  # fmt: skip
 PER_DAY = (
     r"(?:per|a|each|every|/) ?(?:day|week|month|24 ?h\w*)\b", r"[rt]p[d]\b", "daily", "weekly", "monthly", "today",
@@ -234,7 +236,8 @@ NO_TOOLS = (
 )  # fmt: skip
 # --- (f) key and model -----------------------------------------------------------------------------------------------
 KEY = (
-    "api ?(?:keys?|tokens?)", "apikey", "access ?(?:token|key)s?", "bearer(?: token)?", "credentials?",
+    "api ?(?:keys?|tokens?)", "apikey", "(?:access|security|session|identity|refresh) ?(?:token|key)s?",
+    "bearer(?: token)?", "credentials?",
     r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?", "auth", "subscription key", "secret key", "密钥",
     "令牌", "鉴权", "认证", "apiキー", "clave", "schlüssel",
 )  # fmt: skip
@@ -242,12 +245,13 @@ KEY_FAULT = (
     r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
     "not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set)", "no", "malformed", r"fail\w*",
     "unauthori[sz]ed", "deleted", "disabled", "required", "bad", "provide", "unknown", "denied", r"reject\w*", "无效",
-    "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
+    r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
 NO_MODEL = (
     r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
-    r"|unsupported) (?:\w+ )?model(?: ?name| ?id| identifier)?(?! (?:output|response|reply|param|kwarg|argument"
-    r"|setting|option|field))\b", "models? ?(?:not|does not|do not) ?(?:exist|found)",
+    r"|unsupported) (?:\w+ )?(?:model|engine|deployment)(?: ?name| ?id| identifier)?"
+    r"(?! (?:output|response|reply|param|kwarg|argument|setting|option|field))\b",
+    "models? ?(?:not|does not|do not) ?(?:exist|found)",
     r"(?:model|deployment|engine)\b.{0,120}?\b(?:not (?:be )?(?:found|exist\w*|available|served|deployed"
     r"|installed|downloaded|pulled|hosted|known|registered|recogni[sz]ed|supported(?! (?:with|for|by|as)\b)"
     r"|a valid|a chat model|valid|online|configured)|(?:decommissioned|retired|removed|shut ?down|discontinued"

@@ -1,0 +1,76 @@
+"""Tells whether a completion's text is no reply but an error that a gateway wrote where the reply belongs. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from http import HTTPStatus
+
+from worker.llm import evidence
+from worker.llm.errorbody import read_error
+from worker.llm.evidence import Said, said_by
+
+_MOST = 600
+"""Characters of an error in prose; a longer text is a reply that speaks of errors."""
+_ENVELOPE = frozenset(
+    {"error", "object", "type", "code", "status", "status_code", "message", "msg", "detail", "param", "request_id"}
+)
+_PREFIXED = re.compile(
+    r"[\W_]{0,8}(?:(?:[A-Za-z.]{0,40}(?:error|exception)|(?:[A-Za-z]+ ){1,3}error)(?: code)?\]?[*_ ]{0,3}"
+    r"(?:[:：\-–—]|(?<=\]))|request failed with|error (?:while |when )?(?:communicating|connecting|calling|contacting"
+    r"|generating|processing|streaming|fetching) )\s{0,3}(?P<said>\S.*)",
+    re.I | re.DOTALL,
+)
+"""`Error: …`, `[ERROR] …`, `litellm.RateLimitError: …`, `Upstream error - …`: no sentence about an error."""
+_PHRASES = "|".join(re.escape(status.phrase) for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST)
+_STATUS = re.compile(
+    r"\b(?:status|code|http)(?: code)?[ :=]{0,3}[45]\d\d\b|^[45]\d\d (?:-|\{)"
+    rf"|(?<!\w)[45]\d\d:? (?:{_PHRASES})",
+    re.I,
+)
+_OURS = re.compile(
+    r"\b(?:the|this|our|my|all|requested|selected) (?:[\w\-]+ ){0,2}"
+    r"(?:models?|servers?|engines?|providers?|backends?|gateway|ai (?:service|assistant))\b|\bwe(?: are|'re)\b"
+    r"|服务器|模型|系统",
+    re.I,
+)
+_COME_BACK = re.compile(
+    r"\b(?:try|retry|trying|come back|check back)\b[^.]{0,40}\b(?:again|later|shortly|soon|in (?:\d|a ))|稍后|重试",
+    re.I,
+)
+_TEACHES = re.compile(r"\b(?:means?|indicates?|stands for|is returned|refers to|e\.g\.|for example)\b", re.I)
+
+
+def is_error_text(text: str) -> bool:
+    """Whether the whole text is an error: a JSON error body, a sentence with an error's prefix, or an excuse of the
+    endpoint that asks to come back later. A text that explains an error, or quotes one among others, is a reply."""
+    text = text.strip()
+    if text.startswith("{"):
+        return _is_error_body(text)
+    if len(text) > _MOST or "\n\n" in text or "`" in text or _TEACHES.search(text):
+        return False
+    prefixed = _PREFIXED.fullmatch(text)
+    if prefixed is not None:
+        return bool(_STATUS.search(prefixed["said"]) or _STATUS.search(text)) or _of_an_endpoint(
+            said_by(200, read_error(prefixed["said"]))
+        )
+    excuse = _OURS.search(text) and _COME_BACK.search(text)
+    return bool(excuse) and evidence.busy(said_by(200, read_error(text)))
+
+
+def _is_error_body(text: str) -> bool:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    error = body.get("error") if isinstance(body, dict) else None
+    if not error or not set(body) <= _ENVELOPE:
+        return False
+    read = read_error(body)
+    named = isinstance(error, dict) and set(error) & {"code", "type", "status"}
+    return bool(read.message) and bool(named or _of_an_endpoint(said_by(200, read)))
+
+
+def _of_an_endpoint(said: Said) -> bool:
+    """Whether it speaks of what befalls a model endpoint."""
+    return evidence.busy(said) or evidence.too_fast(said) or evidence.passes(said) or evidence.out_of_money(said)
