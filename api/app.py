@@ -13,8 +13,22 @@ from sqlalchemy.exc import SQLAlchemyError
 from api import problems, schema
 from api.context import Context
 from api.guard import Guard
+from api.listening import Listener
 from api.names import known_names_only
-from api.routes import artifacts, batches, events, health, held, look, models, reference, results, runs, usage
+from api.routes import (
+    artifacts,
+    batch_events,
+    batches,
+    events,
+    health,
+    held,
+    look,
+    models,
+    reference,
+    results,
+    runs,
+    usage,
+)
 from api.scores import Scores
 from api.upload import Rooms
 from api.verbs import Verbs, ways
@@ -50,7 +64,8 @@ def create_app(context: Context) -> FastAPI:
     named = [Depends(known_names_only)]
     app = FastAPI(title="stepmill", lifespan=running, docs_url=None, redoc_url=None, dependencies=named)
     app.state.context = context
-    concerns = (batches, results, runs, held, artifacts, events, look, models, usage, health)
+    app.state.listener = Listener(context.sender.heard)
+    concerns = (batches, results, runs, held, artifacts, events, batch_events, look, models, usage, health)
     for concern in concerns:
         app.include_router(concern.router, responses=schema.refusals(*schema.EVERYWHERE))
     app.include_router(reference.router)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
@@ -25,6 +25,10 @@ class Sender(Protocol):
     def send(self, bells: Sequence[Bell]) -> None: ...
 
     def abort(self, run_ids: Iterable[str]) -> None: ...
+
+    def changed(self, run_ids: Iterable[str]) -> None: ...
+
+    def heard(self) -> Iterator[Sequence[str]]: ...
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]: ...
 

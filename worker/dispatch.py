@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from celery import Celery
@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from worker.core.bells import Bell
+from worker.hints import Hints, heard
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +38,11 @@ class Dispatcher:
         self._app = app
         self.redis = redis
         self._timer = _Timer(self._ring)
+        self._hints = Hints(redis)
 
     def send(self, bells: Sequence[Bell]) -> None:
         """Rings those that are due, and the others when they are. An absent broker loses nothing: sweepers ring."""
+        self.changed(bell.run_id for bell in bells)
         now = [bell for bell in bells if bell.due_in_s <= 0]
         self._timer.add(bell for bell in bells if bell.due_in_s > 0)
         if now:
@@ -84,6 +87,14 @@ class Dispatcher:
             self.redis.publish(ABORT_CHANNEL, json.dumps(ids))
         except SENDING_FAILS as error:
             log.warning("Workers could not be told at once to stop %d runs; they will notice: %s", len(ids), error)
+
+    def changed(self, run_ids: Iterable[str]) -> None:
+        """Tells who follows these runs that they changed. Returns at once; what is lost is noticed later."""
+        self._hints.add(run_ids)
+
+    def heard(self) -> Iterator[list[str]]:
+        """Which runs others say have changed, for ever; see `worker.hints.heard`."""
+        return heard(self.redis)
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
         """How many doorbells wait in each queue. Raises `RedisError`."""

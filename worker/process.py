@@ -92,6 +92,7 @@ class WorkerProcess:
         why = "its pool process died" if outcome == Outcome.LOST else "the tool did not finish in time and was killed"
         applied = takeover.release(self.rt.store, takeover.Held(lease, tool, outcome), self._idempotent, why)
         if applied is not None:
+            self.rt.dispatcher.changed((run_id,))
             self.rt.dispatcher.send(applied.bells)
             if applied.ended:
                 self.admitter.poke()

@@ -26,7 +26,7 @@ from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.questions import Question, Reader, Refused
-from worker.store.control import cancel_batch, cancel_chunk, pause_batch, resume_batch
+from worker.store.control import Stopped, cancel_batch, cancel_chunk, pause_batch, resume_batch
 from worker.store.reads import get_batch, list_batches
 from worker.store.retrying import CANCELLED, StillStopping, retry_batch
 
@@ -154,7 +154,7 @@ def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
     _details(here, batch_id)
     changed = cancel_batch(here.store, batch_id)
     if changed:
-        here.sender.abort(cancel_chunk(here.store, batch_id).aborted)
+        _cancelled(here, cancel_chunk(here.store, batch_id))
         later.add_task(_cancel_rest, here, batch_id)
     return _details(here, batch_id) | {"changed": changed}
 
@@ -162,8 +162,13 @@ def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
 def _cancel_rest(here: Context, batch_id: str) -> None:
     """What is not reached here (this process may end) a sweeper does."""
     while (stopped := cancel_chunk(here.store, batch_id)).run_ids:
-        here.sender.abort(stopped.aborted)
+        _cancelled(here, stopped)
     here.admitter.poke()
+
+
+def _cancelled(here: Context, stopped: Stopped) -> None:
+    here.sender.abort(stopped.aborted)
+    here.sender.changed(stopped.run_ids)
 
 
 @router.post("/{batch_id}/pause", **answers("pause_batch", BatchChanged, 404, *WITH_BODY))

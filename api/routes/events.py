@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -10,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import Response, StreamingResponse
 
 from api.context import Context, Here
+from api.listening import Listener
 from api.paging import is_count
 from api.problems import no_run
 from api.schema import streams
@@ -37,8 +37,9 @@ router = APIRouter(prefix="/api/runs", tags=["events"])
 _EVENTS = streams("follow_run", {"text/event-stream": "`status`, `step`, `observation`, `attempt_failed`, `end`"}, 404)
 _EVENTS["responses"][204] = {"description": "The run has ended, and nothing is new: do not come back"}
 
-LOOK_S = 0.2
 MOST_EVENTS = 10**15
+HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+IDLE = b": idle\n\n"
 IDLE_S = 10.0
 """A comment at least this often, so that nobody on the way takes the connection for dead."""
 STATUS_S = 1.0
@@ -48,6 +49,7 @@ STATUS_S = 1.0
 @router.get("/{run_id}/events", **_EVENTS)
 async def events(
     run_id: str,
+    request: Request,
     here: Here,
     last_event_id: Annotated[str | None, Header()] = None,
     after: Annotated[int, Query(ge=0, le=MOST_EVENTS)] = 0,
@@ -61,14 +63,14 @@ async def events(
         raise no_run(run_id)
     if run.state in ENDED and run.event <= after:
         return Response(status_code=204)  # tells a browser's EventSource not to come back
-    stream = _Stream(here, run_id, after)
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=headers)
+    stream = _Stream(here, request.app.state.listener, run_id, after)
+    return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=HEADERS)
 
 
 @dataclass(slots=True)
 class _Stream:
     here: Context
+    listener: Listener
     run_id: str
     after: int
     ended: bool = False
@@ -76,29 +78,24 @@ class _Stream:
     _status_at: float = 0.0
 
     async def messages(self, follow: bool) -> AsyncIterator[bytes]:
-        spoken = time.monotonic()
-        while True:
-            news = await run_in_threadpool(self._news)
-            if news:
-                spoken = time.monotonic()
-                yield b"".join(news)
-            if self.ended or not follow:
-                return
-            if time.monotonic() - spoken > IDLE_S:
-                spoken = time.monotonic()
-                yield b": idle\n\n"
-            await asyncio.sleep(LOOK_S)
+        with self.listener.follow(self.run_id) as ear:
+            spoken = time.monotonic()
+            while True:
+                news = await run_in_threadpool(self._news)
+                if news or time.monotonic() - spoken > IDLE_S:
+                    spoken = time.monotonic()
+                    yield b"".join(news) or IDLE
+                if self.ended or not follow:
+                    return
+                await ear.wait()
 
     def _news(self) -> list[bytes]:
         """What has happened; where it cannot be told, an event says so and is the last: who follows comes back."""
         try:
             return self._look()
         except Exception as error:
-            log.exception("The events of run %s break off", self.run_id)
             self.ended = True
-            away = isinstance(error, SQLAlchemyError)
-            said = "the database cannot be reached" if away else f"something went wrong ({type(error).__name__})"
-            return [_message("error", {"message": f"The events break off here: {said}. Ask for them again."})]
+            return [broken_off(f"run {self.run_id}", error)]
 
     def _look(self) -> list[bytes]:
         """What has happened since the last look."""
@@ -110,13 +107,13 @@ class _Stream:
         self.after = max(self.after, run.event)
         self.ended = run.state in ENDED
         status = self._new_status(run)
-        return [*self._rendered(found), *([_message("status", status)] if status else [])]
+        return [*self._rendered(found), *([message("status", status)] if status else [])]
 
     def _rendered(self, found: list[Event]) -> list[bytes]:
         """Of events that share a number only the last carries it: who reconnects in between gets all of them again."""
         last_of = {event.number: n for n, event in enumerate(found)}
         return [
-            _message(event.kind, self._data(event), event.number if last_of[event.number] == n else None)
+            message(event.kind, self._data(event), event.number if last_of[event.number] == n else None)
             for n, event in enumerate(found)
         ]
 
@@ -140,7 +137,16 @@ class _Stream:
         return status
 
 
-def _message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
+def broken_off(what: str, error: Exception) -> bytes:
+    """The last event of a stream that cannot go on."""
+    log.exception("The events of %s break off", what)
+    away = isinstance(error, SQLAlchemyError)
+    said = "the database cannot be reached" if away else f"something went wrong ({type(error).__name__})"
+    return message("error", {"message": f"The events break off here: {said}. Ask for them again."})
+
+
+def message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
+    """One server-sent event."""
     head = f"event: {kind}\n" + (f"id: {number}\n" if number is not None else "")
     try:
         written = orjson.dumps(data)

@@ -82,6 +82,7 @@ def _finish(here: Context, one: Held, observation: str, outcome: Outcome) -> Non
     applied = held.answer(here.store, one, observation, outcome)
     if applied is None:
         raise _gone(one.run_id)
+    here.sender.changed((one.run_id,))
     here.sender.send(applied.bells)
     here.admitter.poke()
 

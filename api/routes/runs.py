@@ -127,6 +127,8 @@ def _details(here: Context, row: AnyRow) -> JsonObject:
 
 
 def _changed(here: Context, run_id: str, changed: bool) -> JsonObject:
+    if changed:
+        here.sender.changed((run_id,))
     return _details(here, _found(here, run_id)) | {"changed": changed}
 
 

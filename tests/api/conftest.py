@@ -29,6 +29,7 @@ class Recorder:
 
     bells: list[Bell] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     queued: dict[str, int] = field(default_factory=dict)
 
     def send(self, bells: Sequence[Bell]) -> None:
@@ -36,6 +37,12 @@ class Recorder:
 
     def abort(self, run_ids: Iterable[str]) -> None:
         self.aborted += run_ids
+
+    def changed(self, run_ids: Iterable[str]) -> None:
+        self.told += run_ids
+
+    def heard(self) -> Iterator[list[str]]:
+        raise ConnectionError("no Redis here: streams look by themselves")
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
         return {queue: self.queued.get(queue, 0) for queue in queues}

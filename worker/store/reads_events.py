@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from worker.core.states import ENDED, CallState, Outcome
 from worker.store.session import AnyRow, Store
-from worker.store.tables import attempts, steps, tool_calls
+from worker.store.tables import attempts, runs, steps, tool_calls
 
 FAILED_OUTCOMES = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.LOST)
 
@@ -41,6 +41,15 @@ def events_between(store: Store, run: AnyRow, after: int) -> list[Event]:
     if run.state in ENDED:
         found.append(Event(upper, "end", run))
     return sorted(found, key=lambda e: (e.number, _ORDER[e.kind], getattr(e.row, "call", 0)))
+
+
+def ended_among(store: Store, batch_id: str, run_ids: Sequence[str]) -> Sequence[AnyRow]:
+    """Those of these runs that are of the batch and have ended, in the input's order."""
+    wanted = ("id", "seq", "custom_id", "state", "error_code", "finished_at")
+    ended = (runs.c.batch_id == batch_id, runs.c.state.in_([state.value for state in ENDED]))
+    query = select(*(runs.c[name] for name in wanted)).where(runs.c.id.in_(run_ids), *ended)
+    with store.read() as tx:
+        return tx.execute(query.order_by(runs.c.seq)).all()
 
 
 def _failures(tx: Connection, run_id: str, after: int, upper: int) -> list[Event]:

@@ -77,8 +77,9 @@ def install(one: Runtime) -> None:
     _runtimes["one"] = one
 
 
-def follow_up(rt: Runtime, applied: Applied) -> None:
-    """After the commit: rings for what is due, and frees the slot of a run that has ended."""
+def follow_up(rt: Runtime, run_id: str, applied: Applied) -> None:
+    """After the commit: rings for what is due, tells who follows the run, frees the slot of one that has ended."""
+    rt.dispatcher.changed((run_id,))
     if applied.bells:
         rt.dispatcher.send(applied.bells)
     if applied.ended:

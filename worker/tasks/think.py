@@ -63,7 +63,7 @@ def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
         thought = _think(rt, work, body, abort)
     applied = _apply(rt, work, thought, Limits.of(body))
     reach("think.applied")
-    follow_up(rt, applied)
+    follow_up(rt, run_id, applied)
     if thought.spent.error:
         raise AttemptFailed(f"{run_id} step {step}: {thought.spent.error}")
     return thought.record.kind if thought.record else thought.spent.outcome
@@ -77,7 +77,8 @@ def _claim(rt: Runtime, run_id: str, step: int, attempt: int) -> ThinkWork:
             return work
         if doubtful and reclaimed(rt.store, lease):
             # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
-            follow_up(rt, release(rt.store, Held(lease, outcome=Outcome.HANDED_BACK), {}, "claim unheard") or Applied())
+            held = Held(lease, outcome=Outcome.HANDED_BACK)
+            follow_up(rt, run_id, release(rt.store, held, {}, "claim unheard") or Applied())
         if not rt.owner.refused():
             break
     raise Discarded

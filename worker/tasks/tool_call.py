@@ -48,7 +48,7 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
     reach("call.done")
     applied = _apply(rt, tool, work, event, spent)
     reach("call.applied")
-    follow_up(rt, applied)
+    follow_up(rt, run_id, applied)
     if spent.error:
         raise AttemptFailed(f"{tool.name} failed ({spent.outcome})")
     return spent.outcome
@@ -83,7 +83,7 @@ def _claim(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: 
             return work
         if doubtful and reclaimed(rt.store, lease):
             held = Held(lease, tool.name, Outcome.HANDED_BACK)
-            follow_up(rt, release(rt.store, held, {}, "claim unheard") or Applied())
+            follow_up(rt, run_id, release(rt.store, held, {}, "claim unheard") or Applied())
         if not rt.owner.refused():
             break
     raise Discarded

@@ -1,0 +1,93 @@
+"""The events of a batch: how far it is, and which runs have ended, until it has ended itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from api.context import Context, Here
+from api.listening import Ear, Listener
+from api.problems import no_batch
+from api.routes.events import HEADERS, IDLE, IDLE_S, broken_off, message
+from api.schema import streams
+from api.views import batch_view, one_batch
+from worker.core.records import JsonObject
+from worker.store.reads_events import ended_among
+
+router = APIRouter(prefix="/api/batches", tags=["events"])
+
+LEAST_S = 1.0
+"""Between two looks at a batch, however much happens in it."""
+
+
+@router.get("/{batch_id}/events", **streams("follow_batch", {"text/event-stream": "`progress`, `run`, `end`"}, 404))
+async def events(batch_id: str, request: Request, here: Here, follow: bool = True) -> Response:
+    """Tells how far a batch is, and which of its runs have ended, until it has ended."""
+    if await run_in_threadpool(one_batch, here, batch_id) is None:
+        raise no_batch(batch_id)
+    stream = _Stream(here, request.app.state.listener, batch_id)
+    return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=HEADERS)
+
+
+@dataclass(slots=True)
+class _Stream:
+    here: Context
+    listener: Listener
+    batch_id: str
+    ended: bool = False
+    _said: JsonObject = field(default_factory=dict)
+    _told: set[tuple[str, float]] = field(default_factory=set)
+
+    async def messages(self, follow: bool) -> AsyncIterator[bytes]:
+        with self.listener.follow() as ear:
+            spoken = time.monotonic()
+            while True:
+                looked = time.monotonic()
+                news = await run_in_threadpool(self._news, self._heard(ear))
+                if news or time.monotonic() - spoken > IDLE_S:
+                    spoken = time.monotonic()
+                    yield b"".join(news) or IDLE
+                if self.ended or not follow:
+                    return
+                await ear.wait_at_least(LEAST_S, looked)
+
+    def _heard(self, ear: Ear) -> list[str]:
+        found, ear.run_ids = list(ear.run_ids), set()
+        return found
+
+    def _news(self, run_ids: list[str]) -> list[bytes]:
+        try:
+            return self._look(run_ids)
+        except Exception as error:
+            self.ended = True
+            return [broken_off(f"batch {self.batch_id}", error)]
+
+    def _look(self, run_ids: list[str]) -> list[bytes]:
+        row = one_batch(self.here, self.batch_id)
+        if row is None:
+            self.ended = True
+            return []
+        view = batch_view(row)
+        news = [message("run", one) for one in self._ended_runs(run_ids)]
+        changing = ("counts", "state", "paused_reason", "steps", "usage", "cost_usd")
+        if any(view[name] != self._said.get(name) for name in changing):
+            self._said = view
+            news.append(message("progress", view))
+        self.ended = row.finished_at is not None
+        return [*news, message("end", view)] if self.ended else news
+
+    def _ended_runs(self, run_ids: list[str]) -> list[JsonObject]:
+        """A run that was told, and has not ended anew, is not told again."""
+        if len(self._told) > 10_000:
+            self._told.clear()
+        rows = ended_among(self.here.store, self.batch_id, run_ids) if run_ids else []
+        new = [row for row in rows if (row.id, row.finished_at) not in self._told]
+        self._told.update((row.id, row.finished_at) for row in new)
+        return [
+            {"run_id": row.id, "custom_id": row.custom_id, "state": row.state, "error": row.error_code} for row in new
+        ]
