@@ -93,3 +93,11 @@ def family(pid: int) -> list[psutil.Process]:
         return [*process.children(recursive=True), process]
     except psutil.NoSuchProcess:
         return []
+
+
+def lives(process: psutil.Process) -> bool:
+    """Whether a process still runs: one that has ended and was not asked for its end does not."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.engine.fleet import THINK, Fleet
+from tests.engine.processes import lives
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_whole
 from tests.services.redis import RedisServer
@@ -73,7 +74,7 @@ def test_sigterm_ends_every_worker_in_its_time_and_no_effect_follows_the_hand_ba
         for worker in leaving:
             worker.signal(signal.SIGTERM)
         fleet.wait("all have left", lambda: not any(worker.alive for worker in leaving), ends_within_s(fleet))
-        assert not any(child.is_running() and child.status() != "zombie" for child in children)
+        fleet.wait("their children are gone", lambda: not any(lives(child) for child in children), 2)
         assert {row.state for row in fleet.rows(select(workers))} == {"stopped"}
     finally:
         wake(full_redis)

@@ -77,6 +77,7 @@ def test_a_tool_that_exits_or_cancels_itself_has_failed_and_its_process_lives_on
 
 
 def test_a_message_that_an_older_version_sent_to_the_one_quarantine_reaches_that_of_its_kind(fleet: Fleet) -> None:
+    fleet.env["STEPMILL_PARK_AFTER_S"] = "300"  # nobody serves the call's usual queue here
     fleet.start(THINK)
     fleet.start(["quarantine.test"], pool="prefork", slots=1)
     batch = fleet.submit(["Use look_up(name='a')."])
