@@ -119,6 +119,16 @@ def look_up(name: str) -> str:
 
 
 @tool(group="test", idempotent=True, timeout_s=20)
+def recite(words: int) -> str:
+    """Say a long text.
+
+    Args:
+        words: how many words
+    """
+    return " ".join(f"word-{number}" for number in range(1, words + 1))
+
+
+@tool(group="test", idempotent=True, timeout_s=20)
 def keep(kilobytes: int, context: ToolContext) -> str:
     """Keep a file.
 
