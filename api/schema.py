@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -55,6 +55,16 @@ def streams(operation_id: str, content: Mapping[str, str], *errors: int) -> dict
     described = {kind: {"schema": {"type": "string", "description": said}} for kind, said in content.items()}
     said: Responses = {200: {"description": "Done", "content": described}, **refusals(*errors)}
     return {"operation_id": operation_id, "responses": said, "response_model": None, "response_class": Response}
+
+
+def server_sent(operation_id: str, kinds: Collection[str], *errors: int) -> dict[str, Any]:
+    """The same for a route that answers in server-sent events: what each of them has."""
+    event = {"type": "string", "enum": list(kinds)}
+    fields = {"event": event, "data": {"type": "string", "description": "JSON"}, "id": {"type": "string"}}
+    declared = streams(operation_id, {"text/event-stream": ""}, *errors)
+    schema = {"type": "object", "required": ["event", "data"], "properties": fields}
+    declared["responses"][200]["content"]["text/event-stream"]["schema"] = schema
+    return declared
 
 
 def install(app: FastAPI, needs_key: bool) -> None:

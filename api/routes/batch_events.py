@@ -14,7 +14,7 @@ from api.context import Context, Here
 from api.listening import Ear, Listener
 from api.problems import no_batch
 from api.routes.events import HEADERS, IDLE, IDLE_S, broken_off, message
-from api.schema import streams
+from api.schema import server_sent
 from api.views import batch_view, one_batch
 from worker.core.records import JsonObject
 from worker.store.reads_events import ended_among
@@ -25,7 +25,7 @@ LEAST_S = 1.0
 """Between two looks at a batch, however much happens in it."""
 
 
-@router.get("/{batch_id}/events", **streams("follow_batch", {"text/event-stream": "`progress`, `run`, `end`"}, 404))
+@router.get("/{batch_id}/events", **server_sent("follow_batch", ("progress", "run", "end", "error"), 404))
 async def events(batch_id: str, request: Request, here: Here, follow: bool = True) -> Response:
     """Tells how far a batch is, and which of its runs have ended, until it has ended."""
     if await run_in_threadpool(one_batch, here, batch_id) is None:

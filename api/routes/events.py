@@ -18,7 +18,7 @@ from api.context import Context, Here
 from api.listening import Listener
 from api.paging import is_count
 from api.problems import no_run
-from api.schema import streams
+from api.schema import server_sent
 from api.views import record_of, step_view
 from worker.core.given import showable
 from worker.core.records import JsonObject
@@ -34,7 +34,8 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/runs", tags=["events"])
 
-_EVENTS = streams("follow_run", {"text/event-stream": "`status`, `step`, `observation`, `attempt_failed`, `end`"}, 404)
+_KINDS = ("status", "step", "observation", "attempt_failed", "end", "error")
+_EVENTS = server_sent("follow_run", _KINDS, 404)
 _EVENTS["responses"][204] = {"description": "The run has ended, and nothing is new: do not come back"}
 
 MOST_EVENTS = 10**15

@@ -87,7 +87,10 @@ class SubmissionBusy(Exception):
 
 
 def ensure_owner(store: Store, owner_id: str = LOCAL_OWNER, weight: float = 1.0) -> None:
-    """Makes an owner known; harmless to repeat."""
+    """Makes an owner known; harmless to repeat, and then without a write, for which others would have to wait."""
+    with store.read() as tx:
+        if tx.execute(select(owners.c.id).where(owners.c.id == owner_id)).scalar() is not None:
+            return
     row = {"id": owner_id, "name": owner_id, "weight": weight, "created_at": NOW}
     with store.write() as tx:
         tx.execute(_upsert(store)(owners).values(**row).on_conflict_do_nothing())
@@ -102,6 +105,9 @@ def put_configuration(store: Store, body: JsonObject) -> str:
     digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
     row = {"hash": digest, "body": body, "time_limit_s": body.get("time_limit_s")}
     row["call_time_limit_s"] = body.get("call_time_limit_s", 300.0)
+    with store.read() as tx:
+        if tx.execute(select(configurations.c.hash).where(configurations.c.hash == digest)).scalar() is not None:
+            return digest
     with store.write() as tx:
         tx.execute(_upsert(store)(configurations).values(**row).on_conflict_do_nothing())
     return digest
