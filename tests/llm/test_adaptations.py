@@ -153,6 +153,24 @@ def test_what_an_earlier_reply_carried_is_not_sent_back_where_it_is_refused(mess
     assert sent["messages"][-1] is earlier and "reasoning_content" in earlier, "the given body is not changed"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "contents[2].parts[0].function_response.name: Name cannot be empty.",
+        "tool message needs name",
+        "messages.3.name: field required",
+        "a tool result must have the function's name",
+    ],
+)
+def test_a_tool_result_is_named_where_its_name_is_missed(message: str) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "a", "content": "4"}
+    sent = {**SENT, "messages": [*MESSAGES, {"role": "assistant", "content": "x", "tool_calls": [call]}, result]}
+    change = change_for(refusal(message, sent))
+    assert change is not None and change.feature == "results_named"
+    assert adapt(sent, [change])["messages"][-1] == {**result, "name": "f"}
+
+
 def test_what_a_tool_call_carried_is_left_out_of_the_call_where_it_is_refused() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     earlier = {"role": "assistant", "content": None, "tool_calls": [{**call, "extra_content": {"s": 1}}]}

@@ -73,6 +73,12 @@ def test_a_stream_without_an_end_is_broken_off_and_its_usage_counts() -> None:
     assert broken.value.usage == Usage(7, 0, 2)
 
 
+def test_a_stream_that_is_closed_in_order_has_ended_only_with_a_reason_or_a_count() -> None:
+    with pytest.raises(BrokenOff):
+        read(stream(*TALK[:2]))
+    assert read(stream(*TALK[:2], COUNTS)).reply.text == "4"
+
+
 def test_an_error_inside_a_stream_is_no_answer() -> None:
     with pytest.raises(CallEnded, match="upstream died"):
         read(stream(*TALK[:2], {"error": {"message": "upstream died", "code": 502}}))

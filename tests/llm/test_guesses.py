@@ -18,6 +18,12 @@ from worker.llm.watchdog import Abort
 
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": {}}]}
 
+NAMED = {
+    "role": "assistant",
+    "content": "x",
+    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "add", "arguments": "{}"}}],
+}
+
 
 def refusing_where(wrong: Callable[[JsonObject], bool], status: int = 400, words: str = "Nope, not like this.") -> Any:
     def serve(connection: Connection) -> None:
@@ -43,6 +49,16 @@ def refusing_where(wrong: Callable[[JsonObject], bool], status: int = 400, words
             lambda body: any("aura" in m for m in body["messages"]),
             ModelRequest("m", [*MESSAGES, {"role": "assistant", "content": "x", "aura": "blue"}, MESSAGES[1]]),
             {"message_without:aura": True},
+        ),
+        (
+            lambda body: any({"aura", "mood"} & set(m) for m in body["messages"]),
+            ModelRequest("m", [*MESSAGES, {"role": "assistant", "content": "x", "aura": 1, "mood": 2}, MESSAGES[1]]),
+            {"messages_plain": True},
+        ),
+        (
+            lambda body: any(m["role"] == "tool" and "name" not in m for m in body["messages"]),
+            ModelRequest("m", [*MESSAGES, NAMED, {"role": "tool", "tool_call_id": "a", "content": "4"}]),
+            {"results_named": True},
         ),
     ],
 )

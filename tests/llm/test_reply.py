@@ -94,8 +94,23 @@ def test_a_filtered_reply_is_the_filters(reason: object) -> None:
 def test_an_error_beside_a_message_is_what_it_says(said: object, kind: type[CallEnded]) -> None:
     beside = ended({"message": HALF, "finish_reason": "stop"}, error=said)
     within = ended({"message": HALF, "finish_reason": "stop", "error": said})
-    assert type(beside) is type(within) is kind
+    inside = ended({"message": {**HALF, "error": said}, "finish_reason": "stop"})
+    listed = ended({"message": HALF, "finish_reason": "stop"}, errors=[said])
+    assert type(beside) is type(within) is type(inside) is type(listed) is kind
     assert beside.usage == Usage(9, 0, 4)
+
+
+def test_a_reply_that_says_it_is_incomplete_is_broken_off() -> None:
+    details = {"reason": "server_error"}
+    for said in ({"status": "incomplete"}, {"incomplete_details": details}, {"status": "failed"}):
+        assert type(ended({"message": HALF, "finish_reason": "stop"}, **said)) is BrokenOff
+        assert type(ended({"message": {**HALF, **said}, "finish_reason": "stop"})) is BrokenOff
+
+
+@pytest.mark.parametrize("status", [200, 0, "success", "completed", None, "ok"])
+def test_another_status_beside_a_message_says_nothing(status: object) -> None:
+    body = {"choices": [{"message": HALF, "finish_reason": "stop"}], "status": status, "incomplete_details": None}
+    assert read_completion(orjson.dumps(body), {}).reply.text == HALF["content"]
 
 
 @pytest.mark.parametrize("nothing", [None, {}, "", {"code": 0, "message": ""}, {"code": None}])

@@ -85,6 +85,10 @@ def _message_without(body: JsonObject, name: str, _value: Any) -> JsonObject:
     return {**body, "messages": without_echo(body["messages"], [name])}
 
 
+def _messages_plain(body: JsonObject, _name: str, _value: Any) -> JsonObject:
+    return {**body, "messages": without_echo(body["messages"], echoed(body["messages"]))}
+
+
 def _content_beside_calls(body: JsonObject, _name: str, value: Any) -> JsonObject:
     """Where calls come without a word, `value` stands for it; None leaves the field out."""
     return {**body, "messages": [_spoken(message, value) for message in body["messages"]]}
@@ -95,6 +99,18 @@ def _spoken(message: Message, value: Any) -> Message:
         return message
     silent = {key: given for key, given in message.items() if key != "content"}
     return silent if value is None else {**silent, "content": value}
+
+
+def _results_named(body: JsonObject, _name: str, _value: Any) -> JsonObject:
+    """Each tool result says which tool gave it, though its id says so already."""
+    calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
+    names = {call["id"]: call["function"].get("name", "") for call in calls}
+    return {**body, "messages": [_named(message, names) for message in body["messages"]]}
+
+
+def _named(message: Message, names: Mapping[str, str]) -> Message:
+    name = names.get(message.get("tool_call_id", ""))
+    return {**message, "name": name} if name else message
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +129,9 @@ KINDS: Mapping[str, Kind] = {
     "output_limit": Kind(_lower_limit, "at most {value} output tokens are asked for"),
     "no_system_role": Kind(_no_system_role, "the instructions go into the first user message"),
     "message_without": Kind(_message_without, "{name} of earlier replies is not sent back"),
+    "messages_plain": Kind(_messages_plain, "earlier replies are sent back with the chat API's own fields only"),
     "content_beside_calls": Kind(_content_beside_calls, "calls without text are sent with the content {value!r}"),
+    "results_named": Kind(_results_named, "tool results carry their tool's name"),
 }
 """Every change there is, by the first part of its feature."""
 
@@ -230,6 +248,22 @@ def _content_of_calls(refusal: Refusal) -> Adaptation | None:
     return refusal.change("content_beside_calls", "") or refusal.change("content_beside_calls", None)
 
 
+def has_unnamed_results(messages: Iterable[Message]) -> bool:
+    return any(message.get("role") == "tool" and "name" not in message for message in messages)
+
+
+_NAME_MISSING = re.compile(
+    r"\bname\b.{0,40}\b(?:empty|missing|required|needed|absent|blank|must)\b"
+    r"|\b(?:missing|requires?|needs?|lacks?|without|no|must have)\b.{0,20}\bname\b",
+    re.IGNORECASE,
+)
+
+
+def _name_of_results(refusal: Refusal) -> Adaptation | None:
+    missing = has_unnamed_results(refusal.sent["messages"]) and _NAME_MISSING.search(refusal.words)
+    return refusal.change("results_named") if missing else None
+
+
 def _field(refusal: Refusal) -> Adaptation | None:
     """An optional field of ours: an answer without it is as good."""
     optional = [name for name in refusal.sent if name not in NEEDED and name not in refusal.users]
@@ -237,7 +271,7 @@ def _field(refusal: Refusal) -> Adaptation | None:
     return refusal.change(f"without:{found[0]}") if found else None
 
 
-_RULES = (_field_of_message, _wanted_value, _system_role, _content_of_calls, _other_name, _field)
+_RULES = (_field_of_message, _wanted_value, _system_role, _content_of_calls, _name_of_results, _other_name, _field)
 """In the order in which they are asked: what is more exact comes first."""
 
 _WORDS_FOR_A_FIELD = r"(?:parameters?|fields?|arguments?|options?|propert(?:y|ies)|keys?|names?|inputs?|sequences?)"

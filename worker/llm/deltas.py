@@ -26,7 +26,8 @@ class _Joined:
         self._places: dict[object, int] = {}
         self._finish: object = None
         self._saw_choice = False
-        self._ended = False
+        self._saw_whole = False
+        self._closed = False
 
     def add(self, value: object) -> None:
         if isinstance(value, list):
@@ -35,7 +36,7 @@ class _Joined:
         if not isinstance(value, dict):
             return
         if value.get("done") is True:
-            self._ended = True
+            self._closed = True
         self._top.update({name: part for name, part in value.items() if part is not None and name != "choices"})
         choice = _first_choice(value.get("choices"))
         if choice is not None:
@@ -49,7 +50,8 @@ class _Joined:
         if self._calls:
             self._message["tool_calls"] = self._calls
         choice = {"index": 0, "message": {"role": "assistant", **self._message}, "finish_reason": self._finish}
-        ended = self._ended or self._finish is not None
+        # a gateway closes the stream in good order even where the model's part of it broke
+        ended = self._finish is not None or (self._closed and (self._saw_whole or bool(self._top.get("usage"))))
         return {**self._top, "choices": [choice], **({} if ended else {"broken_off": True})}
 
     def _add_choice(self, choice: JsonObject) -> None:
@@ -61,7 +63,7 @@ class _Joined:
                 self._top[name] = choice[name]
         whole, delta = choice.get("message"), choice.get("delta")
         if isinstance(whole, dict):
-            self._message, self._calls = {}, []  # the last chunk repeats the whole
+            self._message, self._calls, self._saw_whole = {}, [], True  # the last chunk repeats the whole
             self._add_delta(whole)
         if isinstance(delta, dict):
             self._add_delta(delta)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from worker.core.echo import echoed
 from worker.core.errors import ModelRejected, ToolsUnsupported, UnknownError
 from worker.core.records import Adaptation
-from worker.llm.adaptations import NEEDED, OUTPUT_LIMITS, Refusal, instructs
+from worker.llm.adaptations import NEEDED, OUTPUT_LIMITS, Refusal, has_unnamed_results, instructs
 
 SHORT_OUTPUT_TOKENS = 1024
 """A limit that every model takes."""
@@ -82,10 +82,14 @@ def _with_content_beside_calls(refusal: Refusal) -> Adaptation | None:
     return refusal.change("content_beside_calls", "", guess=True) if silent else None
 
 
+def _with_named_results(refusal: Refusal) -> Adaptation | None:
+    return refusal.change("results_named", guess=True) if has_unnamed_results(refusal.sent["messages"]) else None
+
+
 def _without_echo(refusal: Refusal) -> Adaptation | None:
     names = sorted(echoed(refusal.sent["messages"]))
-    changes = (refusal.change(f"message_without:{name}", guess=True) for name in names)
-    return next((change for change in changes if change is not None), None)
+    feature = f"message_without:{names[0]}" if len(names) == 1 else "messages_plain"
+    return refusal.change(feature, guess=True) if names else None
 
 
 _GUESSES: tuple[Callable[[Refusal], Adaptation | None], ...] = (
@@ -93,6 +97,7 @@ _GUESSES: tuple[Callable[[Refusal], Adaptation | None], ...] = (
     _without_system_role,
     _with_content_beside_calls,
     _without_echo,
+    _with_named_results,
     _with_short_output,
 )
 """In the order in which they are tried: what endpoints differ in most comes first."""

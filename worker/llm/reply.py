@@ -22,6 +22,9 @@ from worker.llm.usage import find_usage, reasoning_tokens
 BAD_CALL = "malformed_function_call"
 """The `finish_reason` of a reply whose tool call the endpoint could not read."""
 
+_NOT_WHOLE = ("incomplete", "failed", "cancelled")
+"""The `status` of a response or message that is not what it should have become."""
+
 _GENERATIONS = (
     *("failedgeneration", "rawgeneration", "rawoutput", "modeloutput", "generatedtext", "failedoutput", "generation"),
     *("rawresponse", "rawtext", "finishmessage"),
@@ -53,7 +56,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
         return Completion(failed, usage)
     choice = _first_choice(data)
     message = _message(choice)
-    error = _error_beside(data, choice)
+    error = _error_beside(data, choice, message or {})
     if message is None or error is not None:
         raise _ended(data, error, message, headers, secrets, usage)
     reason = choice.get("finish_reason")
@@ -129,11 +132,14 @@ def _message(choice: JsonObject) -> JsonObject | None:
     return None
 
 
-def _error_beside(data: JsonObject, choice: JsonObject) -> object | None:
-    """What stands beside a message and says that something went wrong, as a body of its own."""
-    for holder in (data, choice):
-        if _says_something(holder.get("error")):
-            return {"error": holder["error"]}
+def _error_beside(data: JsonObject, choice: JsonObject, message: JsonObject) -> object | None:
+    """What stands beside a message, or in it, and says that something went wrong, as a body of its own."""
+    for holder in (data, choice, message):
+        found = next((holder[name] for name in ("error", "errors") if _says_something(holder.get(name))), None)
+        if found is not None:
+            return {"error": found}
+        if holder.get("incomplete_details") or holder.get("status") in _NOT_WHOLE:
+            return {"error": {"message": "the reply is incomplete", "details": holder.get("incomplete_details")}}
     base = data.get("base_resp")
     if isinstance(base, dict) and str(base.get("status_code") or 0) != "0":
         return {"base_resp": base}
