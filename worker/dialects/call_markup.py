@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 from worker.core.records import ToolView
-from worker.dialects.quoting import Quoted, line_around
+from worker.dialects.quoting import line_around, quoted_in
 
 _MARK = re.compile(
     r"(?P<dsml><\s{0,2}/?\s{0,2}[|｜]\s{0,2}DSML\s{0,2}[|｜][^<>\n]{0,200}>)"
@@ -81,7 +81,7 @@ def markup_start(text: str, tools: Sequence[ToolView]) -> int | None:
     """Where the first markup of a call stands that is neither quoted nor a noun; None where there is none."""
     if "<" not in text and "[" not in text and ":" not in text and "=" not in text and "(" not in text:
         return None
-    quoted = Quoted(text)
+    quoted = quoted_in(text)
     names = frozenset(tool.name for tool in tools)
     live = (mark.start for mark in marks(text, names) if not quoted.holds(mark.start) and _acts(text, mark, names))
     fences = (fence.start() for fence in _CALL_FENCE.finditer(text) if quoted.begins(fence.start("ticks")))

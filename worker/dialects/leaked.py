@@ -16,7 +16,7 @@ from worker.dialects.call_markup import Mark, mark_at, markup_start
 from worker.dialects.fences import closed_fences, unwrap_whole, within
 from worker.dialects.labels import find_labels
 from worker.dialects.names import find_tool
-from worker.dialects.quoting import Quoted
+from worker.dialects.quoting import quoted_in
 from worker.dialects.tidy import trim_tokens
 
 MARKUP = "tool call markup in the text"
@@ -113,7 +113,7 @@ def ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
     end = len(text.rstrip(_TEXT_END))
     if text[end - 1 : end] != "}":
         return False
-    quoted = Quoted(text)
+    quoted = quoted_in(text)
     for tool in tools:
         for found in islice(re.finditer(rf"(?<!\w){re.escape(tool.name)}{_TO_OBJECT}", text, re.I), _MAX_OBJECTS):
             shown = quoted.holds(found.start()) and quoted.holds(found.end()) and "`" not in found.group()
@@ -125,7 +125,7 @@ def ends_in_call(text: str, tools: Sequence[ToolView]) -> bool:
 
 def holds_object(text: str, tools: Sequence[ToolView]) -> bool:
     """Whether an object stands in the text, or in a fence at its end, that is a known tool's call, whole or cut."""
-    quoted = Quoted(text)
+    quoted = quoted_in(text)
     known = frozenset(tool.name for tool in tools)
     end = len(text.rstrip(_TEXT_END))
     for found in islice(_BEGINS_OBJECT.finditer(text), _MAX_OBJECTS):

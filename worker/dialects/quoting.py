@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from functools import cached_property, lru_cache
 
 from worker.dialects.fences import find_fences
 
@@ -29,9 +30,17 @@ class Quoted:
     """The closed fenced blocks of a text, and its code spans in backticks, which end before a blank line."""
 
     def __init__(self, text: str) -> None:
-        spans = [(fence.start, fence.end) for fence in find_fences(text) if fence.closed]
-        self._spans = sorted(spans + _code_spans(text, spans)) if "`" in text else spans
-        self._starts = [start for start, _ in self._spans]
+        self._text = text
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        """Found at the first question: most texts hold nothing to ask about."""
+        spans = [(fence.start, fence.end) for fence in find_fences(self._text) if fence.closed]
+        return sorted(spans + _code_spans(self._text, spans)) if "`" in self._text else spans
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self._spans]
 
     def holds(self, position: int) -> bool:
         """Whether `position` lies in one of them."""
@@ -41,6 +50,12 @@ class Quoted:
     def begins(self, position: int) -> bool:
         """Whether one of them begins at `position`, or none holds it."""
         return not self.holds(position) or position in self._starts
+
+
+@lru_cache(maxsize=8)
+def quoted_in(text: str) -> Quoted:
+    """What is quoted in a text; several looks at one reply share it."""
+    return Quoted(text)
 
 
 def _code_spans(text: str, fences: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from worker.dialects.fences import closed_fences, within
 from worker.dialects.labels import Kind, find_labels
-from worker.dialects.quoting import Quoted, inside_string, line_around
+from worker.dialects.quoting import inside_string, line_around, quoted_in
 
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think|inner_monologue"
 _TAG = re.compile(
@@ -132,7 +132,7 @@ class _Scene:
 
 def _final_channels(text: str) -> str:
     """The messages of a reply in gpt-oss's channels that are meant for the reader; a call stays as it was written."""
-    quoted = Quoted(text)
+    quoted = quoted_in(text)
     messages = [found for found in _HARMONY.finditer(text) if not quoted.holds(found.start())]
     if not messages:
         return text

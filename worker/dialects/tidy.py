@@ -9,7 +9,7 @@ from itertools import islice
 from worker.dialects.call_markup import opens_call
 from worker.dialects.fences import unwrap_whole
 from worker.dialects.labels import find_labels
-from worker.dialects.quoting import Quoted, inside_string
+from worker.dialects.quoting import inside_string, quoted_in
 from worker.dialects.reasoning import without_reasoning
 
 _EDGE = " \t\r\n\f\v\u00a0\u3000\u200b\u200e\u200f\u2060\ufeff"
@@ -74,7 +74,7 @@ def _opened(text: str, start: int) -> int:
 
 def _first_turn(text: str) -> str:
     """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
-    quoted = Quoted(text)
+    quoted = quoted_in(text)
     for turn_end in islice(_TURN_END.finditer(text), 50):
         if quoted.holds(turn_end.start()):
             continue
