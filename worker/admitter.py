@@ -75,7 +75,13 @@ class Admitter:
         return len(admission.bells)
 
     def admit_soon(self) -> None:
-        """Admits now if the database lets it, for a run that somebody waits for; else the thread does when it can."""
+        """Admits now if the database lets it, for a run that somebody waits for; else the thread does when it can.
+
+        Nor does anybody stand in line for an admission under way: in a crowd that takes longer than all the rest.
+        """
+        if self._admitting.locked():
+            self.poke()
+            return
         try:
             self.admit_now()
         except SQLAlchemyError as error:
