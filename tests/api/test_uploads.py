@@ -61,7 +61,8 @@ def begin(address: str, path: str = "/api/batches", sent: bytes = b"0123456789")
     """A sender that states a length, sends a little, and then nothing more."""
     at = urlsplit(address)
     talking = socket.create_connection((at.hostname, at.port or 0))
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\nContent-Length: 1000000\r\n\r\n"
+    kind = "text/plain" if path == "/api/batches" else "application/json"
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nContent-Length: 1000000\r\n\r\n"
     talking.sendall(head.encode() + sent)
     return talking
 
