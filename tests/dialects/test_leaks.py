@@ -200,11 +200,25 @@ def test_no_flood_of_markup_takes_long(name: str) -> None:
         '```tool_code\nprint(get_weather(city="Oslo"))\n```',
         '```tool_call\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
         "```tool_code\nprint(get_wea",
+        '<tool▁call>get_weather<sep>{"city":"Oslo"}</tool▁call>',
     ],
 )
 def test_a_call_in_a_form_of_its_own_is_never_shown(name: str, before: str, written: str) -> None:
     for text in (before + written, labelled(name, before + written)):
         assert not isinstance(parse(name, text), Answer), text
+
+
+@pytest.mark.parametrize("name", ["native", "react_json", "react_text", "react_brackets"])
+@pytest.mark.parametrize("before", ["", "I look it up. ", "Let me see:\n\n"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"name": "get_weather", "arguments": {"city": "Oslo"}}',
+        '{"action": "get_weather", "action_input": {"city": "Oslo"}}',
+    ],
+)
+def test_an_object_that_is_a_known_tools_call_is_never_shown_behind_prose(name: str, before: str, written: str) -> None:
+    assert not isinstance(parse(name, labelled(name, before + written)), Answer)
 
 
 def test_a_list_of_written_calls_is_no_answer_whether_the_tool_exists_or_not() -> None:

@@ -14,7 +14,7 @@ from worker.dialects.quoting import line_around, quoted_in
 _MARK = re.compile(
     r"(?P<dsml><\s{0,2}/?\s{0,2}[|｜]\s{0,2}DSML\s{0,2}[|｜][^<>\n]{0,200}>)"
     r"|(?P<token><[|｜](?![\s|｜>])[^<>|｜\n]{1,60}[|｜]?>|<[A-Za-z_]{3,30}[|｜]>)"
-    r"|(?P<tag></?\s?(?:[A-Za-z]\w{0,19}:)?(?P<word>[A-Za-z][\w.\-]{1,40})(?P<attributes>[=\s][^<>\n]{0,200})?>)"
+    r"|(?P<tag></?\s?(?:[A-Za-z]\w{0,19}:)?(?P<word>[A-Za-z][\w.\-▁]{1,40})(?P<attributes>[=\s][^<>\n]{0,200})?>)"
     r"|(?P<bracket>\[/?[A-Z][A-Z_]{2,30}\])"
     r"|(?P<bare>(?:commentary|analysis) to=\w|\bto=functions\.\w|\bfunctools(?=\[\s{0,9}\{)|\]<\]minimax\[>\["
     r"|\b(?:call|declaration):(?:default_api[.:])?\w{1,64}\{|\bprint\(default_api\.\w"

@@ -10,7 +10,7 @@ from worker.dialects.call_markup import markup_start
 from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.fences import within
 from worker.dialects.labels import Kind, Label, find_labels
-from worker.dialects.leaked import MARKUP, Leaked, is_call, marked_calls, only_markup
+from worker.dialects.leaked import MARKUP, Leaked, holds_object, is_call, marked_calls, only_markup
 from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
 
@@ -109,7 +109,8 @@ def _leaked(leaked: Leaked) -> Call:
 def _said_without_markup(page: Page, outcome: Said) -> Outcome:
     text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
     leaked = marked_calls(text[outcome.start :], page.tools)
-    if markup_start(text, page.tools) is None and not is_call(outcome.text, page.tools):
+    called = is_call(outcome.text, page.tools) or holds_object(outcome.text, page.tools)
+    if markup_start(text, page.tools) is None and not called:
         return outcome
     if isinstance(leaked, Leaked) and markup_start(text[: outcome.start], page.tools) is None:
         labels = find_labels(leaked.thought)

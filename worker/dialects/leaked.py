@@ -22,7 +22,7 @@ from worker.dialects.tidy import trim_tokens
 MARKUP = "tool call markup in the text"
 """What is said to be dropped where a call was read from it."""
 _BEGINS_OBJECT = re.compile(
-    r"\{\s*\"(?:name|function|type|tool_name|tool|id|tool_calls|function_call|content|role)\"\s*:"
+    r"\{\s*\"(?:name|function|type|tool_name|tool|action|id|tool_calls|function_call|content|role)\"\s*:"
 )
 _CUT_OBJECT = re.compile(r"\{\s*\"(?:name|tool_name)\"\s*:\s*\"([\w.\-]{1,64})\"\s*,\s*\"(?:arg|param|tool_a)")
 _BETWEEN = re.compile(r"(?:```\w*|[\s,;`])+")
@@ -135,6 +135,8 @@ def holds_object(text: str, tools: Sequence[ToolView]) -> bool:
             continue
         if any(isinstance(call_object(item, tools), ToolRequest) for item in _enveloped(read)):
             return True
+        if _is_other_call(read, tools):
+            return True
         cut = _CUT_OBJECT.match(text, found.start()) if read is None else None
         if cut is not None and cut.group(1) in known:
             return True
@@ -164,7 +166,10 @@ def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
 
 def _is_other_object(body: str, tools: Sequence[ToolView]) -> bool:
     """Whether the text is one object that names a known tool and its arguments by the keys of another format."""
-    value = _strict(body, 0, len(body)) if body.startswith("{") else None
+    return _is_other_call(_strict(body, 0, len(body)) if body.startswith("{") else None, tools)
+
+
+def _is_other_call(value: Any, tools: Sequence[ToolView]) -> bool:
     if not isinstance(value, dict) or not set(value) <= _NAME_KEYS | _ARGS_KEYS | {"type", "id"}:
         return False
     names = [find_tool(value[key], tools) for key in _NAME_KEYS if isinstance(value.get(key), str)]
