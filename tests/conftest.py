@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from tests.services.network_guard import NetworkGuard
 from tests.services.postgres import PostgresServer
 from tests.services.redis import RedisServer
+
+# How long an example takes says more about the machine's other work than about the code.
+settings.register_profile("stepmill", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("stepmill")
 
 GUARD = NetworkGuard()
 GUARD.install()
