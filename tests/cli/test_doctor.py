@@ -197,8 +197,12 @@ def test_a_database_that_is_empty(tmp_path: Path) -> None:
 
 def test_a_database_of_another_version(sqlite_url: str, store: Store) -> None:
     with store.write() as tx:
-        tx.execute(text("UPDATE alembic_version SET version_num = '0000'"))
-    assert "has schema 0000" in only(database.database, patient(database_url=sqlite_url), "not_migrated").message
+        tx.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    assert "has schema 0001" in only(database.database, patient(database_url=sqlite_url), "not_migrated").message
+    with store.write() as tx:
+        tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    newer = only(database.database, patient(database_url=sqlite_url), "database_newer")
+    assert "schema 9999" in newer.message and "db upgrade" not in newer.remedy
 
 
 def test_a_database_that_cannot_be_written(postgres_url: str) -> None:
