@@ -12,6 +12,7 @@ from tests.llm.servers import Connection, RawServer, completion, http, serving
 from worker.core.errors import CallEnded, ContextOverflow, ModelRejected, OutputLimitTooLarge, UnknownError
 from worker.core.records import Adaptation, JsonObject
 from worker.llm.adaptations import KINDS, Refusal, adapt, change_for, described, users_own
+from worker.llm.classify import from_status
 from worker.llm.client import ModelClient, ModelReply
 from worker.llm.endpoint import ModelRequest
 from worker.llm.errorbody import read_error
@@ -130,6 +131,23 @@ def refusal(message: str, sent: JsonObject = SENT, users: Sequence[str] = (), **
 def test_what_to_change_is_read_from_the_error(message: str, feature: str | None) -> None:
     change = change_for(refusal(message))
     assert (change and change.feature) == feature
+
+
+@pytest.mark.parametrize(
+    ("message", "feature"),
+    [
+        ("max_tokens is no longer accepted here; send max_completion_tokens", "renamed:max_tokens"),
+        ("max_tokens is no longer a parameter of this API", "renamed:max_tokens"),
+        ("Role 'system' is unavailable with this chat template", "no_system_role"),
+        ("system messages are unavailable for this model", "no_system_role"),
+        ("temperature was retired for reasoning models", "without:temperature"),
+        ("this deployment has no notion of stop words; drop 'stop'", "without:stop"),
+    ],
+)
+def test_what_to_change_is_read_whatever_else_the_words_resemble(message: str, feature: str) -> None:
+    body = {"error": {"message": message}}
+    change = change_for(Refusal(SENT, (), read_error(body), from_status(400, body, {})))
+    assert change is not None and change.feature == feature
 
 
 def test_the_param_of_an_error_counts_before_its_words() -> None:

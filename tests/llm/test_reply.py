@@ -107,6 +107,34 @@ def test_a_reply_that_says_it_is_incomplete_is_broken_off() -> None:
         assert type(ended({"message": {**HALF, **said}, "finish_reason": "stop"})) is BrokenOff
 
 
+@pytest.mark.parametrize("details", [{"reason": "max_output_tokens"}, {"reason": "max_tokens"}, "token_limit"])
+@pytest.mark.parametrize("finish_reason", ["stop", "incomplete", None])
+def test_a_reply_that_a_limit_left_incomplete_is_a_cut_one(details: object, finish_reason: str | None) -> None:
+    cut = {"status": "incomplete", "incomplete_details": details}
+    choice = {"message": HALF, "finish_reason": finish_reason}
+    bodies = [
+        {"choices": [choice], **cut},
+        {"choices": [{**choice, "message": {**HALF, **cut}}], "status": "incomplete"},
+    ]
+    for body in bodies:
+        reply = read_completion(orjson.dumps(body), {}).reply
+        assert (reply.text, ending_of(reply.finish_reason)) == (HALF["content"], Ending.LENGTH)
+    assert type(ended(choice, **cut, error={"message": "Provider disconnected"})) is BrokenOff
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"success": False, "errorMessage": "wallet balance is zero"}, QuotaExhausted),
+        ({"ok": False, "err": "no credits left"}, QuotaExhausted),
+        ({"code": 11202, "message": "second-level flow control exceeded limit"}, RateLimited),
+    ],
+)
+def test_a_200_without_a_reply_is_the_error_that_it_tells(body: object, kind: type[CallEnded]) -> None:
+    with pytest.raises(kind):
+        read_completion(orjson.dumps(body), {})
+
+
 @pytest.mark.parametrize("status", [200, 0, "success", "completed", None, "ok"])
 def test_another_status_beside_a_message_says_nothing(status: object) -> None:
     body = {"choices": [{"message": HALF, "finish_reason": "stop"}], "status": status, "incomplete_details": None}

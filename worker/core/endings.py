@@ -66,6 +66,10 @@ _RULES: tuple[tuple[Ending, frozenset[str]], ...] = (
 _BAD = _words("malformed unexpected invalid unparsable unparseable unparsed")
 _OF_CALLS = _words("tool tools function functions call calls")
 
+_FILTERS = _words("filter guardrail guardrails moderation safety inspection policy")
+_UNREACHED = _words("timeout timed unavailable unreachable overloaded crashed exception network internal server")
+"""A filter that did not get to judge: the reply broke off, nobody refused it."""
+
 _EXACT = {
     "eos_token": Ending.WHOLE,  # the model's own end, not a count of tokens
     "stop_token": Ending.WHOLE,
@@ -104,6 +108,8 @@ def ending_of(finish_reason: object) -> Ending:
     words = set(found)
     if words & _BAD and words & _OF_CALLS:
         return Ending.BAD_CALL
+    if words & _FILTERS and words & _UNREACHED:
+        return Ending.BROKEN_OFF
     return exact or next((ending for ending, known in _RULES if words & known), Ending.BROKEN_OFF)
 
 

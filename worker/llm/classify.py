@@ -159,7 +159,8 @@ def _key(case: _Case) -> Kind | None:
 
 
 def _model(case: _Case) -> Kind | None:
-    return UnknownModel if case.status < 500 and evidence.no_model(case.said) else None
+    found = evidence.no_model if case.status < 500 else evidence.no_model_by_code
+    return UnknownModel if found(case.said) else None
 
 
 def _by_status(case: _Case) -> Kind | None:
@@ -169,7 +170,7 @@ def _by_status(case: _Case) -> Kind | None:
 
 
 def _passing(case: _Case) -> Kind | None:
-    return EndpointFailed if (case.status >= 500 or case.status == 200) and evidence.passes(case.said) else None
+    return EndpointFailed if (case.status >= 500 or case.status in (200, 424)) and evidence.passes(case.said) else None
 
 
 def _refused(case: _Case) -> Kind | None:

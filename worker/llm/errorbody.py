@@ -20,7 +20,7 @@ MAX_NODES = 400
 _TEXTS = (
     *("message", "msg", "errormessage", "errormsg", "errmsg", "statusmsg", "errordescription", "error", "detail"),
     *("details", "description", "reason", "title", "raw", "failedreason", "fault", "faultstring", "localizedmessage"),
-    *("quotaid", "errors"),
+    *("quotaid", "errors", "err"),
 )
 _CODES = frozenset({"code", "errorcode", "errcode", "statuscode", "type", "status", "kind", "errortype", "errorname"})
 _HTTP_STATUS = re.compile(r"[45]\d\d")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from worker.llm import size_words as sizes
 from worker.llm import wordings as w
 from worker.llm.errorbody import ErrorBody
 
@@ -25,7 +26,7 @@ _SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[!?|\n，。；！？]")
 
 def plain_words(text: str) -> str:
     """Text as `wordings` writes it. Addresses go, since their paths name billing and limits without saying anything."""
-    text = text.replace("can't", "cannot").replace("n't", " not").replace("’", "'")
+    text = text.replace("’", "'").replace("can't", "cannot").replace("n't", " not")
     text = re.sub(r"'s\b|--+", " ", _URL.sub(" ", text))
     text = _HUMP.sub(" ", re.sub(r"[_\"'`“”‘’*]", " ", text)).lower()
     text = text.replace("input should", "value should")  # a schema's word for any field
@@ -127,20 +128,30 @@ def said_too_fast(said: Said) -> bool:
 
 def one_request_too_large(said: Said) -> bool:
     """A rate limit that this one request alone does not fit: waiting cannot help."""
-    return said.names(w.ONE_REQUEST) and not said.names(w.WAIT)
+    return said.names(sizes.ONE_REQUEST) and not said.names(w.WAIT)
 
 
 def too_long(said: Said) -> bool:
     """The conversation is too long; not one string field, nor tokens of a minute."""
     if said.param and not _is_text_field(said.param):
         return False
-    sentences = (_any(w.AT_LEAST).sub(" ", _any(w.OUTPUT).sub(" ", sentence)) for sentence in said.sentences)
-    return any(_has(sentence, (w.SIZE, w.TOO_BIG), (*w.PER_MINUTE, *w.NOT_TEXT)) for sentence in sentences)
+    sentences = (_any(sizes.AT_LEAST).sub(" ", _any(sizes.OUTPUT).sub(" ", sentence)) for sentence in said.sentences)
+    return any(
+        _has(sentence, (sizes.SIZE, sizes.TOO_BIG), (*w.PER_MINUTE, *sizes.NOT_TEXT)) and not _only_media(sentence)
+        for sentence in sentences
+    )
+
+
+def _only_media(sentence: str) -> bool:
+    """A picture or a file is too large by itself; tokens of pictures and text together are a conversation's."""
+    if not _any(sizes.MEDIA).search(sentence):
+        return False
+    return not ("tokens" in sentence and _any(sizes.TEXT_BESIDE_MEDIA).search(sentence))
 
 
 def context_named(said: Said) -> bool:
     """The same in words that leave no doubt, for statuses that usually mean something else."""
-    return said.states(w.CONTEXT, w.TOO_BIG, without=(*w.PER_MINUTE, *w.NOT_TEXT))
+    return said.states(sizes.CONTEXT, sizes.TOO_BIG, without=(*w.PER_MINUTE, *sizes.NOT_TEXT, *sizes.MEDIA))
 
 
 def output_limit_named(said: Said) -> bool:
@@ -150,24 +161,25 @@ def output_limit_named(said: Said) -> bool:
 
 def only_output_named(said: Said) -> bool:
     """Whether the reply's limit is what is too large, or its sum with the prompt: then lowering it may do."""
-    if _any(w.OUTPUT).fullmatch(plain_words(said.param)):
+    if _any(sizes.OUTPUT).fullmatch(plain_words(said.param)):
         return True
     return any(_output_is_the_subject(sentence) for sentence in _output_sentences(said))
 
 
 def _output_sentences(said: Said) -> Iterator[str]:
     for sentence in said.sentences:
-        beside = _any(w.AT_LEAST).sub(" ", _any(w.OUTPUT).sub(" ", sentence))
-        if _has(sentence, (w.OUTPUT,), (*w.PER_MINUTE, *w.BUDGET)) and _any(w.TOO_BIG).search(beside):
+        beside = _any(sizes.AT_LEAST).sub(" ", _any(sizes.OUTPUT).sub(" ", sentence))
+        if _has(sentence, (sizes.OUTPUT,), (*w.PER_MINUTE, *sizes.BUDGET)) and _any(sizes.TOO_BIG).search(beside):
             yield sentence
 
 
 def _output_is_the_subject(sentence: str) -> bool:
     """It is named first, or beside the prompt as a sum, or alone."""
-    output, other = _any(w.OUTPUT).search(sentence), _any(w.INPUT).search(_any(w.OUTPUT).sub(_blank, sentence))
+    output = _any(sizes.OUTPUT).search(sentence)
+    other = _any(sizes.INPUT).search(_any(sizes.OUTPUT).sub(_blank, sentence))
     if other is None or (output and output.start() < other.start()):
         return True
-    return bool(_any(w.TOGETHER).search(sentence))
+    return bool(_any(sizes.TOGETHER).search(sentence))
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -176,12 +188,18 @@ def _blank(found: re.Match[str]) -> str:
 
 def _is_text_field(param: str) -> bool:
     last = re.split(r"[.\[\]]+", param.rstrip("]").rstrip("0123456789[."))[-1]
-    return any(word in w.TEXT_FIELDS for word in plain_words(last).split())
+    return any(word in sizes.TEXT_FIELDS for word in plain_words(last).split())
+
+
+_TOOLS_FIELD = re.compile(r"\b(?:tools|tool choice|functions) ?: ?[^.:;]*")
+"""A field and, behind its colon, what is said of it."""
 
 
 def no_tools(said: Said) -> bool:
     tools_param = said.param in ("tools", "tool_choice") and "support" in said.text
-    return tools_param or said.claims(w.TOOLS, w.NO_TOOLS, without=w.NAMED_TOOL)
+    of_the_field = (found[0] for sentence in said.sentences for found in _TOOLS_FIELD.finditer(sentence))
+    named = tools_param or any(_has(words, (w.NO_TOOLS,), w.NAMED_TOOL) for words in of_the_field)
+    return named or said.claims(w.TOOLS, w.NO_TOOLS, without=w.NAMED_TOOL)
 
 
 def filtered(said: Said) -> bool:
@@ -198,7 +216,12 @@ def key_refused(said: Said) -> bool:
 
 
 def no_model(said: Said) -> bool:
-    return said.names(w.NO_MODEL)
+    return said.names(w.NO_MODEL) or said.states(w.RETIRED, without=w.REQUEST_PART)
+
+
+def no_model_by_code(said: Said) -> bool:
+    """The same in a code, which counts at any status: gateways that route by name answer 503 where no route is."""
+    return any(_any(w.NO_MODEL).search(plain_words(code)) for code in said.codes)
 
 
 def busy(said: Said) -> bool:

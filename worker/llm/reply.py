@@ -25,6 +25,9 @@ BAD_CALL = "malformed_function_call"
 _NOT_WHOLE = ("incomplete", "failed", "cancelled")
 """The `status` of a response or message that is not what it should have become."""
 
+_ERROR_FIELDS = frozenset(("msg", "message", "detail", "baseresp", "statusmsg", "fault"))
+"""Names, as `simple` writes them, under which a body says what went wrong; so do all that begin with `err`."""
+
 _GENERATIONS = (
     *("failedgeneration", "rawgeneration", "rawoutput", "modeloutput", "generatedtext", "failedoutput", "generation"),
     *("rawresponse", "rawtext", "finishmessage"),
@@ -59,7 +62,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
     error = _error_beside(data, choice, message or {})
     if message is None or error is not None:
         raise _ended(data, error, message, headers, secrets, usage)
-    reason = choice.get("finish_reason")
+    reason = _cut_by_a_limit(data, choice, message) or choice.get("finish_reason")
     _check_ending(ending_of(reason), reason, bool(data.get("broken_off")), usage, secrets)
     text = _text(message.get("content"))
     if not _calls(message) and is_error_text(text):
@@ -134,16 +137,23 @@ def _message(choice: JsonObject) -> JsonObject | None:
 
 def _error_beside(data: JsonObject, choice: JsonObject, message: JsonObject) -> object | None:
     """What stands beside a message, or in it, and says that something went wrong, as a body of its own."""
+    cut = _cut_by_a_limit(data, choice, message)
     for holder in (data, choice, message):
         found = next((holder[name] for name in ("error", "errors") if _says_something(holder.get(name))), None)
         if found is not None:
             return {"error": found}
-        if holder.get("incomplete_details") or holder.get("status") in _NOT_WHOLE:
+        if not cut and (holder.get("incomplete_details") or holder.get("status") in _NOT_WHOLE):
             return {"error": {"message": "the reply is incomplete", "details": holder.get("incomplete_details")}}
     base = data.get("base_resp")
     if isinstance(base, dict) and str(base.get("status_code") or 0) != "0":
         return {"base_resp": base}
     return None
+
+
+def _cut_by_a_limit(*holders: JsonObject) -> str | None:
+    """The reason that stands in a reply's `incomplete_details`, where it is a limit on tokens."""
+    found = (reason_text(holder.get("incomplete_details")) for holder in holders)
+    return next((reason for reason in found if reason and ending_of(reason) is Ending.LENGTH), None)
 
 
 def _says_something(error: object) -> bool:
@@ -174,22 +184,7 @@ def _ended(
 
 def _looks_like_an_error(data: JsonObject) -> bool:
     names = {simple(name) for name, value in data.items() if value}
-    return bool(
-        names
-        & {
-            "error",
-            "errors",
-            "msg",
-            "message",
-            "errormsg",
-            "errorcode",
-            "detail",
-            "baseresp",
-            "errmsg",
-            "statusmsg",
-            "fault",
-        }
-    )
+    return any(name in _ERROR_FIELDS or name.startswith("err") for name in names)
 
 
 def _blocked(data: JsonObject) -> str | None:

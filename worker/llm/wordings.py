@@ -1,4 +1,5 @@
 """The words by which providers speak of a subject: data for `evidence.py`, which says how they count together.
+Those of tokens and length are in `size_words.py`.
 
 Fragments of regular expressions over simplified text: lower case, `snake_case`, `camelCase` and hyphens taken apart,
 no quotes, "n't" as " not". So the code `InsufficientBalance` and the sentence "Insufficient balance." read the same.
@@ -7,77 +8,12 @@ Other languages stand beside English where providers use them.
 
 from __future__ import annotations
 
-# --- (a) tokens and length -------------------------------------------------------------------------------------------
-SIZE = (
-    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "n ctx", "num ctx", r"(?:max )?model len\w*",
-    r"prompts?(?! (?:cach|id\b|template|filter|token details))", "inputs?(?! (?:queue|type|schema|audio|image))",
-    "messages?(?=.{0,40}(?:tokens|too l|length|size|char))", "conversation", "(?:chat )?history", "tokens(?! details)",
-    "token (?:count|limit|length|number|size|window|quota|budget|total|num)",
-    "content(?! (?:filter|type|polic|manag))", "sequence(?: length|s? of length|s? too)",
-    "request (?:entity|body|payload|size)", "payload", "body size",
-    "requests? (?:is |was |are )?too (?:long|large|big)", "上下文", "输入", "提示", "长度", "字数", "コンテキスト",
-    "トークン", "入力", "jetons", "contexto", "contexte", r"kontext\w*", "eingabe", "entrada", r"контекст\w*",
-    r"токен\w*", "토큰", "컨텍스트", "text(?! (?:format|type))", "对话", "内容",
-)  # fmt: skip
-TOO_BIG = (
-    r"exceed\w*", r"overflow\w*", r"surpass\w*", r"outgr\w+", r"over (?:the|its|our|your|this|\d)", "longer", "larger",
-    "greater", "bigger", "higher than", "above", "beyond", "too (?:long|large|many|big|lengthy|much|high)", r"max\w*",
-    "at most", "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", "less than", "fewer than", "shorter",
-    "smaller", "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*",
-    r"trim\w*", r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of",
-    "ran out of", "capacity", "range", r"between -?\d+ and",
-    "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)",
-    ">", r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
-    "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
-    r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
-)  # fmt: skip
-OUTPUT = (
-    r"max(?:imum)?(?: \w+)? ?(?:completion|output|new|generat\w+|response) tokens", "max(?:imum)? tokens", "maxtokens",
-    "(?:completion|output|generation|response) (?:tokens?|length|limit)", "num predict", "(?:new|generated) tokens",
-    r"generate (?:up to )?(?:\d+|more|that many|so many) tokens", "output (?=(?:is |was )?(?:capped|limited))",
-    "tokens to (?:generate|sample)", "tokens (?:in|for) the (?:completion|output|response)", "最大输出", "输出长度",
-    "生成长度",
-)  # fmt: skip
-INPUT = (
-    "prompts?", "inputs?", "messages?", "conversation", "context", "history", "n ctx", r"model len\w*",
-    "sequence length", "上下文", "输入",
-)  # fmt: skip
-CONTEXT = (
-    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "n ctx",
-    r"prompts?(?! (?:cach|id\b|template))", r"(?:max )?model len\w*", "sequence length",
-    "input (?:tokens?|length|is|too)", "conversation", "上下文", "输入长度",
-)  # fmt: skip
-TOGETHER = (
-    r"\+", "plus", "and max", "sum", "total", r"combin\w+", "together", r"remain\w*", "left", r"\d - \d",
-)  # fmt: skip
-BUDGET = (
-    "budget tokens", "(?:thinking|reasoning) budget",
-)  # fmt: skip
-AT_LEAST = (
-    "must be (?:greater|larger|more|higher|bigger)[^.;|]*", "at least", "minimum",
-    r"(?:greater|more|larger|bigger|higher) than (?:or equal to )?-?[01]\b", "positive", r">=? ?[01]\b", "non ?zero",
-    "too (?:small|low|short)", "below",
-)  # fmt: skip
-ONE_REQUEST = (
-    r"(?:request|prompt|message|input)s?(?: \w+){0,3} (?:is|are|was)? ?too (?:large|long|big)",
-    "(?:this|single|one|each|your) (?:request|prompt|message) (?:alone|by itself|on its own)",
-    "(?:single|individual|one) request", "request alone", "never (?:be|fit|succeed)",
-    r"(?:reduce|shorten|decrease)(?: \w+){0,2} (?:message|prompt|input|request|messages)s?(?: size| length)?",
-)  # fmt: skip
-NOT_TEXT = (
-    "images?", "audio", "videos?", "files?", "attachments?", "pdfs?", "documents?", "schema", "tool ?choice",
-    "tool names?", "function names?", "descriptions?", "stop sequences?", "metadata", "properties", r"enum\w*",
-    "embeddings?", "cache ?keys?", "budget tokens", "thinking budget", "reasoning budget", "max output",
-)  # fmt: skip
-TEXT_FIELDS = (
-    "messages", "message", "content", "contents", "text", "prompt", "input", "inputs", "parts", "query", "tokens",
-)  # fmt: skip
-# --- (b) money and rights --------------------------------------------------------------------------------------------
+# --- (a) money and rights --------------------------------------------------------------------------------------------
 MONEY = (
     "credits?", "(?<!load )balance", "billing", "payments?", "funds?", "funding", "spend(?:ing|s)?", "pre ?paid",
-    "invoices?", "(?<!token )(?<!thinking )(?<!reasoning )budget(?! tokens)", "wallet", "usd", "dollars?", "money",
-    "cost limit", "account quota", "resource ?packs?", "free (?:trial|package|allowance)", "trial",
-    "subscription(?! key)", "extra usage", "top ?up", "余额", "额度", "资源包", "账户", "帐户", "账号", "残高",
+    "invoices?", "(?<!token )(?<!thinking )(?<!reasoning )(?<!completion )(?<!output )budget(?! tokens)", "wallet",
+    "usd", "dollars?", "money", "cost limit", "account quota", "resource ?packs?", "free (?:trial|package|allowance)",
+    "trial", "subscription(?! key)", "extra usage", "top ?up", "余额", "额度", "资源包", "账户", "帐户", "账号", "残高",
     "saldo", "crédits?", "créditos?", "guthaben", r"средств\w*", r"баланс\w*", "잔액", "크레딧",
 )  # fmt: skip
 LACK = (
@@ -86,13 +22,12 @@ LACK = (
     r"|resource)\w*", "out of", "(?:ran|run|running|runs) out", r"exhaust\w*", r"deplet\w+", "used (?:up|all|out)",
     "all used", "reached", "hit", r"exceed\w*", "over (?:the |its |your )", "too low", "low", "below", "negative",
     "overdue", "past due", "unpaid", r"owe\w*", "outstanding", "expired?", "inactive", "disabled", "empty", "zero",
-    "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no",
-    "has no", r"fail\w*", r"declin\w+", "afford", r"remain\w* 0",
-    r"(?:is|holds|has|of) (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?", "burn(?:t|ed) through", "consumed", "spent", "gone",
-    "nothing left", "(?:to|must|should) be enabled", "on hold", "不足",
-    "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用", "不够", "失败",
-    r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend", r"недостат\w+", "부족",
-    r"-\d", "ended", "crossed",
+    "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no", "has no",
+    r"fail\w*", r"declin\w+", "afford", r"remain\w* 0", r"(?:is|holds|has|of) (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?",
+    "burn(?:t|ed) through", "consumed", "spent", "gone", "nothing (?:left|remains)", "(?:to|must|should) be enabled",
+    "on hold", "不足", "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用",
+    "不够", "失败", r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend",
+    r"недостат\w+", "부족", r"-\d", "ended", "crossed",
 )  # fmt: skip
 CHARGED = (
     "charged", "billed", "deducted", "refunded",
@@ -136,10 +71,11 @@ BARRED = (
 RIGHTS_ALONE = (
     "permission denied", "access denied", "access (?:to (?:the|this) model )?(?:is )?(?:denied|forbidden|not allowed)",
     "not authori[sz]ed (?:to|for)", r"(?:do|does) not have (?:\w+ ){0,3}(?:access|permission)", "unsupported country",
-    "model not open", "no (?:access )?permission", "verify your organi[sz]ation", "无权限", "没有权限", "权限不足",
+    "model not open", "no (?:access )?permission", "verify your organi[sz]ation", "gated (?:repo|model)",
+    r"(?:agree|accept|sign|acknowledge)(?: \w+){0,4} (?:licen[cs]e|terms|agreement)", "无权限", "没有权限", "权限不足",
     "未开通", "实名认证",
 )  # fmt: skip
-# --- (c) time --------------------------------------------------------------------------------------------------------
+# --- (b) time --------------------------------------------------------------------------------------------------------
 PER_MINUTE = (
     r"(?:per|a|an|each|every|/) ?(?:min|minute|sec|second|hour|s|m|h)\b", r"[rtq]p[msh]\b",
     r"\d ?/ ?(?:min|minute|s|sec|hour|m|h)\b", "minutely", r"every \d+ (?:s|m|h)\w*", "allocated quota exceeded",
@@ -159,10 +95,10 @@ RATE = (
     r"concurren\w+ (?:\w+ ){0,3}(?:limit|exceed|reach|too)\w*",
     r"(?:limit|exceed\w*|reach\w*|too many|maximum)(?: \w+){0,6} concurren\w+", "back off", "max rpm", "tpm limit",
     "rpm limit", "qps limit",
-    r"(?:tokens?|requests?|queries|calls)(?: \w+){0,2} (?:per|a|/) ?(?:min|minute|sec|second|hour|day)",
-    "请求过于频繁", "请求过多", "频率", "限流", "速率", "并发", "过快", "使用率", "请求数", "demasiadas",
-    "trop de requêtes", "zu viele anfragen", "リクエストが多", r"слишком много запрос\w*", "요청이 너무", "操作太频繁",
-    "rates? (?:is |are )?too high", "token rate",
+    r"(?:tokens?|requests?|queries|calls)(?: \w+){0,2} (?:per|a|/) ?(?:min|minute|sec|second|hour|day)", "请求过于频繁",
+    "请求过多", "频率", "限流", "速率", "并发", "过快", "使用率", "请求数", "demasiadas", "trop de requêtes",
+    "zu viele anfragen", "リクエストが多", r"слишком много запрос\w*", "요청이 너무", "操作太频繁",
+    "rates? (?:is |are )?too high", "token rate", "flow (?:control|limit)",
 )  # fmt: skip
 WAIT = (
     r"(?:try|retry|again)(?: \w+){0,2} (?:in|after|later)", "please (?:wait|retry)",
@@ -173,22 +109,26 @@ BUSY = (
     r"overload\w*", "over ?capacity", "at capacity",
     r"(?:no|insufficient|lack of|out of|exceed\w*|flex)(?: \w+){0,2} (?:capacity|workers?|instances?|replicas?"
     r"|resources?)", "too busy", r"saturat\w+",
-    r"(?:server|service|system|engine|model|endpoint|worker)s?(?: \w+){0,3} (?:busy|loading|starting|warming"
-    r"|overloaded|unavailable)", "busy", "high (?:demand|load|traffic)", "heavy (?:load|traffic)", "loading model",
+    r"(?:server|service|(?<!role )system(?! (?:role|message|prompt|instruction|turn)s?\b)|engine|model|endpoint"
+    r"|worker)s?(?: \w+){0,3} (?:busy|loading|starting|warming" r"|overloaded|unavailable)", "busy",
+    "high (?:demand|load|traffic)", "heavy (?:load|traffic)", "loading (?:the )?(?:model|checkpoint|weights|shards)",
     "cold start", "queue (?:is )?full", "temporarily (?:unavailable|overloaded|rate)", "service unavailable",
-    r"scal\w+ up", "maximum pending", "model not ready", "not ready(?: yet)?", "still loading", "being loaded", "繁忙",
-    "过载", "负载", "访问量过大", "忙", "混雑", r"sobrecargad\w*", r"surchargé\w*", "überlastet",
+    r"scal\w+ up", "(?:no|zero) idle (?:workers?|instances?|gpus?)", "maximum pending", "model not ready",
+    "not ready(?: yet)?", "still loading", "being loaded", "繁忙", "过载", "负载", "访问量过大", "忙", "混雑",
+    r"sobrecargad\w*", r"surchargé\w*", "überlastet",
 )  # fmt: skip
 PASSES = (
-    r"(?:try|retry|trying)(?: \w+){0,3} (?:again|later|shortly|soon|request)", "retry", r"temporar\w+",
-    r"transient\w*", r"intermittent\w*", r"time ?d? ?out\w*", r"timeout\w*", "deadline exceeded",
+    r"(?:try|retry|trying)(?: \w+){0,3} (?:again|later|shortly|soon|request)", "retry", r"re ?(?:send|submit)\b",
+    "shortly", "in a moment", "once more", r"interrupt\w*", "dropped (?:out|off)",
+    "(?:went|gone) away", r"temporar\w+", r"transient\w*", r"intermittent\w*", r"time ?d? ?out\w*", r"timeout\w*",
+    "deadline exceeded",
     r"(?:connection|connect|socket|stream|network|upstream)(?: \w+){0,4} (?:reset|refused|closed|error|aborted"
     r"|lost|broken|fail\w*|disconnect\w*|terminat\w*)",
     r"(?:reset|refused|closed|lost|failed|broken)(?: \w+){0,2} (?:connection|upstream|stream)", "upstream",
     "bad gateway", "server had an error", "broken pipe", "maintenance", r"restart\w*", "network error",
     "engine (?:is )?(?:dead|process)", "engine dead error", "请稍后", "超时", "重试", "暂时", "网络错误",
 )  # fmt: skip
-# --- (d) the provider's filter ---------------------------------------------------------------------------------------
+# --- (c) the provider's filter ---------------------------------------------------------------------------------------
 FILTER = (
     r"content (?:was |is |has been )?filter\w*", "filtered",
     r"content (?:management |safety |usage |moderation )?polic\w+",
@@ -197,18 +137,18 @@ FILTER = (
     r"(?:harmful|unsafe|offensive|sensitive|prohibited|objectionable|illegal|disallowed|hateful|hate|violent"
     r"|sexual|explicit|toxic|abusive|dangerous)(?: \w+){0,3} (?:content|words?|information|material|text|input"
     r"|prompt|topics?)",
-    r"(?:content|input|prompt|output|text|message)s?(?: \w+){0,4} (?:flagged|unsafe|sensitive|harmful|prohibited"
-    r"|inappropriate|offensive|illegal|blocked)", "flagged (?:as|for|by)", "data ?inspection ?failed",
-    r"safety (?:system|filter|setting|check|reason|policy|guard)\w*", "guard ?rails?", r"jail ?break\w*",
-    "content exists risk", "(?:considered |content )?high risk", "content risk", "risk control",
-    r"sensitive content\w*", "prompt(?: was)? blocked", "block ?reason", r"responsible ai\w*",
+    r"(?:content|input|prompt|output|text|message|request)s?(?: \w+){0,4} (?:flagged|unsafe|sensitive|harmful"
+    r"|prohibited|inappropriate|offensive|illegal|blocked)", "flagged (?:as|for|by)", "data ?inspection ?failed",
+    r"safety (?:system|filter|setting|check|reason|policy|guard|classifier|layer|model)\w*", "self harm",
+    "guard ?rails?", r"jail ?break\w*", "content exists risk", "(?:considered |content )?high risk", "content risk",
+    "risk control", r"sensitive content\w*", "prompt(?: was)? blocked", "block ?reason", r"responsible ai\w*",
     r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms)", "invalid prompt", "prompt injection", "敏感", "违规",
     "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全", "不適切", r"inapropiad\w+",
     r"unangemessen\w*",
 )  # fmt: skip
-# --- (e) tools, roles and other features -----------------------------------------------------------------------------
+# --- (d) tools, roles and other features -----------------------------------------------------------------------------
 UNSUPPORTED = (
-    "unsupported",
+    "unsupported", "no longer",
     r"not (?:\w+ ){0,2}(?:support\w*|allowed|permitted|available|enabled|accepted|implemented|valid|recogni[sz]ed"
     r"|compatible|configurable)", "unrecogni[sz]ed", "unknown", "unexpected", "extra (?:forbidden|inputs?|fields?)",
     "forbidden", "deprecated", "incompatible",
@@ -217,8 +157,8 @@ UNSUPPORTED = (
     "(?:cannot|unable to|does not|do not|not able to) (?:use|support|accept|handle|take|allow|recogni[sz]e|process)",
     "only (?:supports?|allows?|accepts?|the default)", "no support", "requires?", "remove", "without support",
     "support(?:s|ed)? only", r"refus\w+", "disabled",
-    r"must be (?:omitted|unset|removed|left out|none|null|absent|1\b|default|false|true)", "不支持", "不允许",
-    "不可用", "未启用", "サポートされていません", r"no (?:es )?(?:soporta|compatible)\w*", "nicht unterstützt",
+    r"must be (?:omitted|unset|removed|left out|none|null|absent|1\b|default|false|true)", "不支持", "不允许", "不可用",
+    "未启用", "サポートされていません", r"no (?:es )?(?:soporta|compatible)\w*", "nicht unterstützt",
 )  # fmt: skip
 TOOLS = (
     "tools?(?! call ids?)", "tool ?choice", "tool ?(?:use|calls?|calling)", "functions?(?: ?call(?:s|ing)?)?", "工具",
@@ -230,29 +170,30 @@ NAMED_TOOL = (
 NO_TOOLS = (
     *UNSUPPORTED[:1], r"(?:do|does|did|can) ?not (?:\w+ ){0,2}(?:support|accept|allow|handle|use)\w*",
     "cannot (?:use|handle|call)", r"not (?:\w+ ){0,2}(?:supported|enabled|available|allowed|implemented|permitted)",
-    r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:tool|function)",
-    "requires? enable auto", "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持",
-    "未启用", "unavailable", r"not (?:\w+ ){0,2}accepted",
+    r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:an? )?(?:tool|function)",
+    "disabled", "(?:switched|turned) off", r"(?:is|are|be) (?:refus|reject)\w+", "requires? enable auto",
+    "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持", "未启用", "unavailable",
+    r"not (?:\w+ ){0,2}accepted",
 )  # fmt: skip
-# --- (f) key and model -----------------------------------------------------------------------------------------------
+# --- (e) key and model -----------------------------------------------------------------------------------------------
 KEY = (
     "api ?(?:keys?|tokens?)", "apikey", "(?:access|security|session|identity|refresh) ?(?:token|key)s?",
-    "bearer(?: token)?", "credentials?",
-    r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?", "auth", "subscription key", "secret key", "密钥",
-    "令牌", "鉴权", "认证", "apiキー", "clave", "schlüssel",
+    "bearer(?: token)?", "jwt", "credentials?", r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?",
+    "auth", "subscription key", "secret key", "密钥", "令牌", "鉴权", "认证", "apiキー", "clave", "schlüssel",
 )  # fmt: skip
 KEY_FAULT = (
     r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
     "not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set)", "no", "malformed", r"fail\w*",
-    "unauthori[sz]ed", "deleted", "disabled", "required", "bad", "provide", "unknown", "denied", r"reject\w*", "无效",
-    r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
+    "unauthori[sz]ed", "absent", "not be verified", "deleted", "disabled", "required", "bad", "provide", "unknown",
+    "denied", r"reject\w*", "无效", r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在",
+    r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
 NO_MODEL = (
     r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
     r"|unsupported) (?:\w+ )?(?:model|engine|deployment)(?: ?name| ?id| identifier)?"
     r"(?! (?:output|response|reply|param|kwarg|argument|setting|option|field))\b",
     "models? ?(?:not|does not|do not) ?(?:exist|found)",
-    r"(?:model|deployment|engine)\b.{0,120}?\b(?:not (?:be )?(?:found|exist\w*|available|served|deployed"
+    r"(?:model|deployment|engine)\b.{0,120}?\b(?:not (?:be )?(?:found|located|exist\w*|available|served|deployed"
     r"|installed|downloaded|pulled|hosted|known|registered|recogni[sz]ed|supported(?! (?:with|for|by|as)\b)"
     r"|a valid|a chat model|valid|online|configured)|(?:decommissioned|retired|removed|shut ?down|discontinued"
     r"|sunset|deprecated|end of life|no longer))", r"(?:find|found|locate|recogni[sz]e|serve|know)(?: \w+){0,3} model",
@@ -260,10 +201,17 @@ NO_MODEL = (
     r"no (?:healthy )?deployments?(?: \w+)? (?:found|available|for)", "no allowed providers", "not a valid model",
     "deployment not found", "model not exist", "list of available models", "not found(?: the)? model",
     "invalid endpoint or model", "模型(?:.{0,30})(?:不存在|下线|未找到|找不到|已停用|不可用|无效)", "不存在的模型",
-    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)", r"model\b.{0,80}?\bnot be located",
-    "there is no model", "no model (?:called|named)",
+    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)", "there is no model", "no model (?:called|named)",
+    r"model\b.{0,80}?\bnot (?:among|one of|on|in)(?: \w+){0,3} (?:models?|ones|catalog\w*|deployments?)",
+    r"provider\b(?: \w+){0,4} not (?:be )?(?:provided|configured|found|determined|given|known|recogni[sz]ed)",
+    "unknown (?:llm |model )?provider", r"(?:determine|infer|resolve)(?: \w+){0,3} provider",
+    "no (?:llm |model )?provider (?:found|for|serves|configured)",
+    r"(?:cannot|not (?:support|for|able to|meant for)) (?:\w+ )?chat(?:ting)?\b(?! (?:template|kwargs|param))",
+    "not support generate", "(?:cannot|not) be used for chat",
+    r"not (?:among|one of|on|in) (?:the |our |your )?(?:\w+ )?models\b",
 )  # fmt: skip
-# --- (g) templates and requests --------------------------------------------------------------------------------------
+RETIRED = ("retired", "decommissioned", "sunset", "discontinued", "withdrawn", "end of life")
+# --- (f) templates and requests --------------------------------------------------------------------------------------
 TEMPLATE = (
     r"jinja\w*", "chat template", "template error", r"templat\w+ (?:render\w*|syntax|fail\w*)",
     "apply(?:ing)? (?:chat )?template", "undefined error", "roles must alternate", "raise exception",
