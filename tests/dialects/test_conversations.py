@@ -136,4 +136,4 @@ def test_the_last_notice_stands_in_the_last_result_since_only_the_assistant_may_
     turn = Turn("", (Observed("calculator", {}, "1"), Observed("calculator", {}, "2")))
     found = messages(dialect("native"), "s", [], "q", [turn], "Answer now.")
     assert [message["role"] for message in found] == ["system", "user", "assistant", "tool", "tool"]
-    assert [message["content"] for message in found[3:]] == ["1", "2\n\nAnswer now."]
+    assert [message["content"] for message in found[3:]] == ["<result>1</result>", "<result>2</result>\n\nAnswer now."]
