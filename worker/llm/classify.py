@@ -203,6 +203,7 @@ _STATUSES: dict[int, Kind] = {
     407: AccessDenied,
     408: EndpointFailed,
     409: EndpointFailed,
+    410: UnknownModel,
     425: EndpointFailed,
     499: EndpointFailed,
     502: EndpointFailed,

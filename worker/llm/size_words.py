@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SIZE = (
-    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "n ctx", "num ctx", r"(?:max )?model len\w*",
+    "context(?! ?(?:=|deadline|cancel|management|manager|menu|of the))", "(?:n |num )?ctx", r"(?:max )?model len\w*",
     r"prompts?(?! (?:cach|id\b|template|filter|token details))", "inputs?(?! (?:queue|type|schema|audio|image))",
     "messages?(?=.{0,40}(?:tokens|too l|length|size|char))", "conversation", "(?:chat )?history", "tokens(?! details)",
     "token (?:count|limit|length|number|size|window|quota|budget|total|num)", "content(?! (?:filter|type|polic|manag))",
@@ -20,15 +20,15 @@ TOO_BIG = (
     "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*", r"trim\w*",
     r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of", "ran out of",
     "capacity", "range", r"between -?\d+ and", r"within[^a-z]{0,3}\d", "outside", "ceiling",
-    "(?:not|unable to) (?:hold|fit|accommodate)", r"window (?:is|has|holds) (?:only )?\d", "cannot (?:hold|fit)",
-    "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)", ">", r"<=? ?\d", r"cap\b",
-    "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过", "超出", "超限", "超长",
-    "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+", r"exced\w+", "demasiado",
-    r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
+    "(?:not|unable to) (?:hold|fit|accommodate)", r"(?:window|ctx) (?:is|has|holds) (?:only )?\d",
+    "cannot (?:hold|fit)", "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)", ">",
+    r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
+    "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
+    r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
 )  # fmt: skip
 OUTPUT = (
     r"max(?:imum)?(?: \w+)? ?(?:completion|output|new|generat\w+|response) tokens", "max(?:imum)? tokens", "maxtokens",
-    "(?:completion|output|generation|response) (?:tokens?|length|limit|budget)", "num predict",
+    "(?:completion|output|generation|response) (?:tokens?|length|limit|budget)", "n(?:um)? predict",
     "(?:new|generated) tokens", r"generate (?:up to )?(?:\d+|more|that many|so many) tokens",
     "output (?=(?:is |was )?(?:capped|limited))", "tokens to (?:generate|sample)",
     "tokens (?:in|for) the (?:completion|output|response)", "最大输出", "输出长度", "生成长度",

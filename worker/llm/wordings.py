@@ -24,10 +24,10 @@ LACK = (
     "overdue", "past due", "unpaid", r"owe\w*", "outstanding", "expired?", "inactive", "disabled", "empty", "zero",
     "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no", "has no",
     r"fail\w*", r"declin\w+", "afford", r"remain\w* 0", r"(?:is|holds|has|of) (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?",
-    "burn(?:t|ed) through", "consumed", "spent", "gone", "nothing (?:left|remains)", "(?:to|must|should) be enabled",
-    "on hold", "不足", "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支", "用完", "冻结", "为零", "无可用",
-    "不够", "失败", r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft", "nicht ausreichend",
-    r"недостат\w+", "부족", r"-\d", "ended", "crossed",
+    "burn(?:t|ed) through", "consumed", "spent", "gone", "nothing (?:left|remains)", "lapsed",
+    "(?:to|must|should) be enabled", "on hold", "不足", "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支",
+    "用完", "冻结", "为零", "无可用", "不够", "失败", r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft",
+    "nicht ausreichend", r"недостат\w+", "부족", r"-\d", "ended", "crossed",
 )  # fmt: skip
 CHARGED = (
     "charged", "billed", "deducted", "refunded",
@@ -63,7 +63,7 @@ BARRED = (
     r"suspend\w*", "disabled", r"deactivat\w+", "banned", "blocked", "terminated", "locked", "frozen", "restricted",
     "denied", "revoked access",
     r"not (?:\w+ ){0,2}(?:allowed|authori[sz]ed|permitted|supported|verified|activated|active|enabled|entitled"
-    r"|available)", "must be verified", "unsupported",
+    r"|available)", r"must (?:\w+ ){0,3}verif\w+", "unsupported",
     r"(?:no|not have|lacks?|without)(?: \w+){0,2} (?:access|permission)s?", "flagged", r"violat\w+",
     "not (?:exist|open)", "封", "禁用", "冻结", "锁定", "实名", "未认证", "无权", "不支持", "未开通", "异常",
     "not offered",
@@ -98,7 +98,7 @@ RATE = (
     r"(?:tokens?|requests?|queries|calls)(?: \w+){0,2} (?:per|a|/) ?(?:min|minute|sec|second|hour|day)", "请求过于频繁",
     "请求过多", "频率", "限流", "速率", "并发", "过快", "使用率", "请求数", "demasiadas", "trop de requêtes",
     "zu viele anfragen", "リクエストが多", r"слишком много запрос\w*", "요청이 너무", "操作太频繁",
-    "rates? (?:is |are )?too high", "token rate", "flow (?:control|limit)",
+    "rates? (?:is |are )?too high", "token rate", "flow (?:control|limit)", "faster than",
 )  # fmt: skip
 WAIT = (
     r"(?:try|retry|again)(?: \w+){0,2} (?:in|after|later)", "please (?:wait|retry)",
@@ -119,9 +119,8 @@ BUSY = (
 )  # fmt: skip
 PASSES = (
     r"(?:try|retry|trying)(?: \w+){0,3} (?:again|later|shortly|soon|request)", "retry", r"re ?(?:send|submit)\b",
-    "shortly", "in a moment", "once more", r"interrupt\w*", "dropped (?:out|off)",
-    "(?:went|gone) away", r"temporar\w+", r"transient\w*", r"intermittent\w*", r"time ?d? ?out\w*", r"timeout\w*",
-    "deadline exceeded",
+    "shortly", "in a moment", "once more", r"interrupt\w*", "dropped (?:out|off)", "(?:went|gone) away", r"temporar\w+",
+    r"transient\w*", r"intermittent\w*", r"time ?d? ?out\w*", r"timeout\w*", "deadline exceeded",
     r"(?:connection|connect|socket|stream|network|upstream)(?: \w+){0,4} (?:reset|refused|closed|error|aborted"
     r"|lost|broken|fail\w*|disconnect\w*|terminat\w*)",
     r"(?:reset|refused|closed|lost|failed|broken)(?: \w+){0,2} (?:connection|upstream|stream)", "upstream",
@@ -142,9 +141,9 @@ FILTER = (
     r"safety (?:system|filter|setting|check|reason|policy|guard|classifier|layer|model)\w*", "self harm",
     "guard ?rails?", r"jail ?break\w*", "content exists risk", "(?:considered |content )?high risk", "content risk",
     "risk control", r"sensitive content\w*", "prompt(?: was)? blocked", "block ?reason", r"responsible ai\w*",
-    r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms)", "invalid prompt", "prompt injection", "敏感", "违规",
-    "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全", "不適切", r"inapropiad\w+",
-    r"unangemessen\w*",
+    r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms)", "invalid prompt", r"polic\w+ violat\w+", r"use polic\w+",
+    "prompt injection", "敏感", "违规", "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全",
+    "不適切", r"inapropiad\w+", r"unangemessen\w*",
 )  # fmt: skip
 # --- (d) tools, roles and other features -----------------------------------------------------------------------------
 UNSUPPORTED = (
@@ -171,7 +170,7 @@ NO_TOOLS = (
     *UNSUPPORTED[:1], r"(?:do|does|did|can) ?not (?:\w+ ){0,2}(?:support|accept|allow|handle|use)\w*",
     "cannot (?:use|handle|call)", r"not (?:\w+ ){0,2}(?:supported|enabled|available|allowed|implemented|permitted)",
     r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:an? )?(?:tool|function)",
-    "disabled", "(?:switched|turned) off", r"(?:is|are|be) (?:refus|reject)\w+", "requires? enable auto",
+    "disabled", "(?:switched|turned) off", "ignored", r"(?:is|are|be) (?:refus|reject)\w+", "requires? enable auto",
     "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持", "未启用", "unavailable",
     r"not (?:\w+ ){0,2}accepted",
 )  # fmt: skip
@@ -184,9 +183,9 @@ KEY = (
 KEY_FAULT = (
     r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
     "not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set)", "no", "malformed", r"fail\w*",
-    "unauthori[sz]ed", "absent", "not be verified", "deleted", "disabled", "required", "bad", "provide", "unknown",
-    "denied", r"reject\w*", "无效", r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供", "缺失", "不存在",
-    r"inválid\w+", r"ungültig\w*",
+    "unauthori[sz]ed", "absent", "not be verified", "past (?:its|the)", "deleted", "disabled", "required", "bad",
+    "provide", "unknown", "denied", r"reject\w*", "无效", r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供",
+    "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
 NO_MODEL = (
     r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
@@ -207,8 +206,8 @@ NO_MODEL = (
     "unknown (?:llm |model )?provider", r"(?:determine|infer|resolve)(?: \w+){0,3} provider",
     "no (?:llm |model )?provider (?:found|for|serves|configured)",
     r"(?:cannot|not (?:support|for|able to|meant for)) (?:\w+ )?chat(?:ting)?\b(?! (?:template|kwargs|param))",
-    "not support generate", "(?:cannot|not) be used for chat",
-    r"not (?:among|one of|on|in) (?:the |our |your )?(?:\w+ )?models\b",
+    "not support generate", "nothing is (?:deployed|served|loaded)", "maps? to no(?:thing)?",
+    "(?:cannot|not) be used for chat", r"not (?:among|one of|on|in) (?:the |our |your )?(?:\w+ )?models\b",
 )  # fmt: skip
 RETIRED = ("retired", "decommissioned", "sunset", "discontinued", "withdrawn", "end of life")
 # --- (f) templates and requests --------------------------------------------------------------------------------------
