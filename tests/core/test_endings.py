@@ -58,6 +58,7 @@ SPELLINGS: dict[Ending, list[object]] = {
         ),
         *(99, -1, True, 1.5, [], {}, {"type": 7}, "pause_turn", "stream_error", "upstream_disconnected", 0),
         *("guardrail_timeout", "moderation_unavailable", "SafetyServerOverloaded"),
+        "TOO_MANY_TOOL_CALLS",
     ],
 }
 

@@ -124,5 +124,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("prose", "The weather is fine.", BAD),
     ("empty reply", "", BAD),
     ("assignment", 'Action: x = get_weather(city="Oslo")', BAD),
+    ("bare subscript", 'Action: get_weather(city=os.environ["CITY"])', BAD),
+    ("finish is a call", 'Action: Finish[get_weather(city="Oslo")]', BAD),
     ("print", 'Action: print(get_weather(city="Oslo"))', BAD),
 ]  # fmt: skip

@@ -88,11 +88,28 @@ def test_a_call_that_ended_as_one_or_by_itself_is_the_call(name: str, finish: st
     assert got(parsed) == act("python_executor", {"code": "print(1)"})
 
 
-def test_a_plain_input_without_an_end_of_its_own_is_not_run_where_the_call_could_not_be_read() -> None:
-    text = "Action: sql_query\nAction Input: DELETE FROM bookings"
-    assert isinstance(parse("react_text", {"content": text}, "MALFORMED_FUNCTION_CALL"), Malformed)
-    closed = 'Action: sql_query\nAction Input: {"query": "SELECT 1"}'
-    assert isinstance(parse("react_json", {"content": closed}, "MALFORMED_FUNCTION_CALL"), Actions)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "native"])
+@pytest.mark.parametrize("finish", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"])
+def test_an_action_is_not_run_where_the_endpoint_met_a_call_that_it_could_not_read(name: str, finish: str) -> None:
+    parsed = parse(name, written(name, "DELETE FROM bookings", answers=False), finish)
+    assert isinstance(parsed, Malformed)
+    assert parsed.reason
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "leaked",
+    [
+        '<tool_call>{"name": "python_executor", "arguments": {"code": "print(1)"}}</tool_call>',
+        '{"name": "python_executor", "arguments": {"code": "print(1)"}}',
+    ],
+)
+def test_a_leaked_call_that_the_endpoint_could_not_read_is_the_call(name: str, leaked: str) -> None:
+    parsed = parse(name, {"content": leaked}, "MALFORMED_FUNCTION_CALL")
+    assert not isinstance(parsed, Answer)
+    if isinstance(parsed, Actions):
+        assert got(parsed) == act("python_executor", {"code": "print(1)"})
+    assert isinstance(parse(name, {"content": leaked}, "TOO_MANY_TOOL_CALLS"), Malformed)
 
 
 def test_a_call_of_the_api_is_not_run_when_the_provider_broke_off_behind_it() -> None:

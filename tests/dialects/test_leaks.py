@@ -169,6 +169,8 @@ FLOODS = [
     "to=functions.a", "<escape>", '{"name": "calculator", ', '{"tool_calls": [', "</tool_call> a, ", "< | DSML | ",
     "<calculator>", "<tool ", "<|channel|>commentary to=a<|message|>", "<function=calculator><parameter=expression>",
     "[calculator(", "]<]minimax[>[", "<tool_call>calculator<arg_key>",
+    "get_weather(city=", 'get_weather(city="a", ', "{name: 'calculator', ", "calculator {", "get_weather --city a ", "calculator\n",
+    '{"calculator": {"expression": ', "get_weather(city='a')\n",
 ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ _EXACT = {
     "pause_turn": Ending.BROKEN_OFF,
     "error_limit": Ending.LENGTH,  # Cohere: the context's limit
     "tool_use_failed": Ending.BAD_CALL,
-    "too_many_tool_calls": Ending.BAD_CALL,
+    "too_many_tool_calls": Ending.BROKEN_OFF,
 }
 
 # Google's enumeration by its numbers, as gateways send it that pass the protocol's own value on.

@@ -15,7 +15,7 @@ from worker.dialects.strings import QUOTES, Unreadable
 
 _KEYWORD = re.compile(r"\s*[`\"']?([^\W\d]\w*)[`\"']?\s*(?:=(?!=)|[:：]=?|＝)\s*")
 _BLANKS = re.compile(r"(?:[\s\u200b\ufeff\u00a0]|#[^\n]*\n)*")
-_NO_VALUE = re.compile(r"[\w.\-]+\s*=(?!=)|&(?:quot|apos|#3[49]);|[.…]+$")
+_NO_VALUE = re.compile(r"[\w.\-]+\s*=(?!=)|[\w.]+\[[\"']|&(?:quot|apos|#3[49]);|[.…]+$")
 _TAKES_OTHER_PREFIX = re.compile(r"(?:[fFbBuU]|[fF][rR]|[rR][fF]|[bB][rR])[\"']")
 _OPEN, _CLOSE = "([{（", ")]}）"
 _NO_TEXT = "*<\"'“{["

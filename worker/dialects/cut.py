@@ -13,9 +13,10 @@ _CUT = {
     Ending.FILTERED: "The provider's filter stopped the reply, so nothing in it was used. Put it in other words.",
     Ending.BROKEN_OFF: "The provider broke the reply off, so nothing in it was used. Write it again.",
 }
+UNREAD = "The reply ended as a tool call that the endpoint could not read."
 _LOST = {
     Ending.CALLS: "The reply ended as a tool call, but no call came with it.",
-    Ending.BAD_CALL: "The reply ended as a tool call that the endpoint could not read.",
+    Ending.BAD_CALL: UNREAD,
 }
 
 
@@ -30,7 +31,10 @@ def ended_itself(reply: Reply) -> bool:
 
 
 def unread_call(reply: Reply) -> bool:
-    """Whether the endpoint met a call that it could not read: what has no end of its own may be cut there."""
+    """Whether the endpoint met a call that it could not read: an action written as the dialect wants is not run then.
+
+    It may be cut, or not be what the endpoint stumbled over. A call in a model's own format that leaked is that call.
+    """
     return ending_of(reply.finish_reason) is Ending.BAD_CALL
 
 

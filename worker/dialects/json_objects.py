@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.call_markup import markup_start
-from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, with_its_call
+from worker.dialects.cut import MAX_KEPT_CHARS, UNREAD, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
-from worker.dialects.leaked import MARKUP, Leaked, is_call, marked_calls, only_markup
+from worker.dialects.leaked import MARKUP, Leaked, marked_calls, only_markup
 from worker.dialects.names import find_tool, says_final, says_none
 from worker.dialects.page import claims_result
 from worker.dialects.reasoning import without_reasoning
 from worker.dialects.schema_text import list_tools
 from worker.dialects.text import TextDialect
 from worker.dialects.tidy import tidy
+from worker.dialects.unmarked import answers_with_call
 
 _FORM = (
     'Reply with one JSON object: {"type": "tool_call", "tool_name": "…", "tool_args": {…}} or '
@@ -81,6 +82,8 @@ class JsonObjects(TextDialect):
         found = cut or find_objects(tidied.text, _kind, finished=ended_itself(reply))
         read = found if isinstance(found, str) else _read(tidied.text, real(tidied.text, found), tools)
         outcome = cut or _without_markup(tidied.text, read, tools)
+        if unread_call(reply) and _is_own(outcome):
+            outcome = UNREAD
         if isinstance(outcome, Leaked):
             return Actions(outcome.calls[:1], outcome.thought, "", (*tidied.dropped, MARKUP))
         if isinstance(outcome, str):
@@ -129,13 +132,18 @@ def _without_markup(
         inside = isinstance(written, str) and markup_start(written, tools) == 0
         return outcome if wrapped and not inside else "The reply holds a tool call in markup of its own."
     inside_answer = marked_calls(parsed.text, tools)
-    if is_call(parsed.text, tools):
+    if inside_answer is None and answers_with_call(parsed.text, tools):
         return "The answer is a tool call. Write it as one."
     if inside_answer is None and before is None and markup_start(text[first.end :], tools) is None:
         return outcome
     if isinstance(inside_answer, Leaked) and before is None and not inside_answer.thought:
         return inside_answer
     return "The answer holds a tool call in markup of its own. Write one of them, without markup."
+
+
+def _is_own(outcome: tuple[Actions | Answer, Found] | Leaked | str) -> bool:
+    """Whether an action was read that is written as this dialect wants, not in a model's own format."""
+    return isinstance(outcome, tuple) and isinstance(outcome[0], Actions) and "tool_name" in outcome[1].value
 
 
 def _rest(text: str) -> tuple[str, ...]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects.call_markup import markup_start
-from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, ended_itself, unread_call, with_its_call
+from worker.dialects.cut import MAX_KEPT_CHARS, UNREAD, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.fences import within
 from worker.dialects.labels import Kind, Label, find_labels
-from worker.dialects.leaked import MARKUP, Leaked, holds_object, is_call, marked_calls, only_markup
+from worker.dialects.leaked import MARKUP, Leaked, leaked_calls, marked_calls, only_markup
 from worker.dialects.page import Page, answer_end, claims_result, close_bold, make_page, without_residue, without_rule
 from worker.dialects.tidy import tidy, trim_tokens
+from worker.dialects.unmarked import answers_with_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +71,15 @@ def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> 
         only = "only reasoning" if tidied.dropped else "nothing"
         return Malformed(f"The reply holds {only}. {grammar.form}", kept="", dropped=tidied.dropped)
     outcome = _without_markup(page, _walk(page, grammar))
-    if unread_call(reply) and _is_open(page, outcome):
-        outcome = Bad("The endpoint could not read the reply to its end.")
+    if unread_call(reply) and _is_own(page, outcome):
+        outcome = Bad(UNREAD)
     return with_its_call(_parsed(page, outcome, tidied.dropped, grammar), reply, grammar.form)
 
 
-def _is_open(page: Page, outcome: Outcome) -> bool:
-    """Whether an input without an end of its own runs to the reply's end."""
-    at_end = isinstance(outcome, Call) and outcome.end >= len(page.text.rstrip())
-    return at_end and isinstance(outcome, Call) and isinstance(outcome.request.args, str)
+def _is_own(page: Page, outcome: Outcome) -> bool:
+    """Whether an action was read that is written with labels, and is not a call in a model's own format that leaked."""
+    own = isinstance(outcome, Call) and not outcome.leaked
+    return own and not isinstance(leaked_calls(page.text, page.tools), Leaked)
 
 
 def _without_markup(page: Page, outcome: Outcome) -> Outcome:
@@ -109,7 +110,7 @@ def _leaked(leaked: Leaked) -> Call:
 def _said_without_markup(page: Page, outcome: Said) -> Outcome:
     text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
     leaked = marked_calls(text[outcome.start :], page.tools)
-    called = is_call(outcome.text, page.tools) or holds_object(outcome.text, page.tools)
+    called = answers_with_call(outcome.text, page.tools)
     if markup_start(text, page.tools) is None and not called:
         return outcome
     if isinstance(leaked, Leaked) and markup_start(text[: outcome.start], page.tools) is None:
