@@ -8,6 +8,8 @@ from worker.core.endings import Ending, ending_of
 
 SPELLINGS: dict[Ending, list[object]] = {
     Ending.WHOLE: [
+        "eos_token_id",
+        "</s>",
         *(
             None,
             "",

@@ -48,8 +48,7 @@ _RULES: tuple[tuple[Ending, frozenset[str]], ...] = (
     (
         Ending.LENGTH,
         _words(
-            "length len max maximum limit limited token tokens truncated truncation exceeded context window budget size"
-            " long"
+            "length len max maximum limit limited tokens truncated truncation exceeded context window budget size long"
         ),
     ),
     (Ending.CALLS, _words("tool tools function functions call calls action")),
@@ -71,9 +70,7 @@ _UNREACHED = _words("timeout timed unavailable unreachable overloaded crashed ex
 """A filter that did not get to judge: the reply broke off, nobody refused it."""
 
 _EXACT = {
-    "eos_token": Ending.WHOLE,  # the model's own end, not a count of tokens
-    "stop_token": Ending.WHOLE,
-    "end_token": Ending.WHOLE,
+    "s": Ending.WHOLE,  # `</s>`
     "finish_reason_unspecified": Ending.BROKEN_OFF,
     "unspecified": Ending.BROKEN_OFF,
     "null": Ending.WHOLE,
