@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from pathlib import Path
@@ -132,7 +133,7 @@ FLOODS = [
 
 @pytest.mark.parametrize("name", list(DIALECTS))
 def test_no_flood_of_100_kb_takes_long(name: str) -> None:
-    """On a quiet machine each takes less than 0.05 s; a quadratic pattern takes tens of seconds."""
+    """On a quiet machine each takes a tenth of a second at most; a quadratic pattern takes tens of seconds."""
     heads = {
         "react_json": "Thought: t\nAction: calculator\nAction Input: ",
         "react_text": "Thought: t\nAction: calculator\nAction Input: ",
@@ -146,14 +147,18 @@ def test_no_flood_of_100_kb_takes_long(name: str) -> None:
         for head in ("", heads[name], "Answer: a\n"):
             output = head + flood * (LARGE // len(flood))
             took_s = _seconds(name, output)
-            slow += [(flood, head, took_s)] if took_s > 0.5 else []
+            slow += [(flood, head, took_s)] if took_s > 1.0 else []
     assert not slow
 
 
 def _seconds(name: str, output: str) -> float:
-    began = time.process_time()
-    dialect(name).parse(Reply(output), list(TOOLS.values()))
-    return time.process_time() - began
+    gc.disable()  # it would look through all that other tests have left
+    try:
+        began = time.process_time()
+        dialect(name).parse(Reply(output), list(TOOLS.values()))
+        return time.process_time() - began
+    finally:
+        gc.enable()
 
 
 def _wanted() -> list[dict[str, Any]]:
