@@ -44,7 +44,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_a_database_of_an_earlier_version_upgrades_and_its_work_is_finished(fleet: Fleet) -> None:
     there, wanted = revisions(fleet.store)
     assert there == wanted
-    assert check(fleet.store) == []
+    # Work waits, and nobody has admitted any since: that is true of a stack that stands still.
+    assert [broken.name for broken in check(fleet.store)] == ["admission_stopped"]
     before = {run.id: run for run in fleet.rows(select(runs))}
     assert {run.state for run in before.values()} == {"queued", "active", "succeeded", "failed", "cancelled"}
 
