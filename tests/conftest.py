@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +17,10 @@ from tests.services.postgres import PostgresServer
 from tests.services.redis import RedisServer
 
 # How long an example takes says more about the machine's other work than about the code.
-settings.register_profile("stepmill", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# CI tries the same examples each time; at home each run tries others.
+settings.register_profile(
+    "stepmill", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("stepmill")
 
 GUARD = NetworkGuard()

@@ -30,7 +30,8 @@ def test_a_step_takes_so_many_transactions_statements_and_commands_to_redis(walk
     for name, each in found.items():
         for cost in each:
             assert (cost.transactions, cost.statements) == expected[name], name
-            assert cost.redis == REDIS[name], name
+            # Hints of what changed go in groups, from a thread of their own and only while somebody listens.
+            assert {sent: n for sent, n in cost.redis.items() if sent != "publish"} == REDIS[name], name
 
 
 def test_a_step_looks_at_its_own_runs_rows_only_with_forty_others_in_motion(postgres_walk: Walk) -> None:

@@ -111,7 +111,8 @@ def _said_without_markup(page: Page, outcome: Said) -> Outcome:
     text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
     leaked = marked_calls(text[outcome.start :], page.tools)
     called = answers_with_call(outcome.text, page.tools)
-    if markup_start(text, page.tools) is None and not called:
+    # The answer alone too: what closes it (`Finish[…]`) would make a noun of a tag that ends it.
+    if markup_start(text, page.tools) is None and markup_start(outcome.text, page.tools) is None and not called:
         return outcome
     if isinstance(leaked, Leaked) and markup_start(text[: outcome.start], page.tools) is None:
         labels = find_labels(leaked.thought)
