@@ -90,7 +90,10 @@ def test_a_batch_is_answered_by_the_commands_of_all_services(servers: Servers) -
     assert batch["counts"]["succeeded"] == len(QUESTIONS), [(run["question"], run["error"]) for run in runs]
     for run, expected in zip(runs, QUESTIONS.values(), strict=True):
         assert expected in run["answer"], run
-    assert {queue for one in call(servers, "/api/workers")["items"] for queue in one["queues"]} == queues(servers)
+    served = {queue for one in call(servers, "/api/workers")["items"] for queue in one["queues"]}
+    # Who serves a kind of quarantine also takes what an older version had sent to the one for all.
+    named = {queue for listed in queues(servers) for queue in listed.split(",")}
+    assert served == named | {"quarantine"}
     assert flower_without_password(servers) == 401
 
 
