@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -33,7 +34,20 @@ PLANTED = {
     "password of a tool": "planted-password-5",
     "key of the API": "planted-admin-key-6",
 }
-PAUSING = {"401", "302", "404", "429", "500", "text-in-200", "status-line", "header-name", "finish-reason", "stream"}
+PAUSING = {
+    "400",
+    "400-text",
+    "401",
+    "302",
+    "404",
+    "429",
+    "500",
+    "text-in-200",
+    "status-line",
+    "header-name",
+    "finish-reason",
+    "stream",
+}
 """Each has a model of its own, so that an endpoint that pauses holds up nobody else."""
 
 
@@ -133,11 +147,16 @@ def submit(stack: Stack) -> None:
     said = stack.run("batch", "submit", "questions.jsonl")
     asked = "SELECT count(DISTINCT run_id) FROM attempts WHERE ended_at IS NOT NULL"
     wait_until(f"all are asked ({said})", lambda: stack.rows(asked)[0][0] == len(lines), 120)
+    ended = "SELECT count(*) FROM runs WHERE custom_id = 'stand-in' AND answer IS NOT NULL"
+    wait_until("the one with a stand-in for a key is answered", lambda: stack.rows(ended)[0][0] == 1, 60)
 
 
 def found(text: str) -> list[str]:
-    """Which of the planted secrets a text holds, in any of the spellings in which they travel."""
-    spelled = {name: {value, value.replace("/", "%2F"), value.replace("/", "\\/")} for name, value in PLANTED.items()}
+    """Which of the planted secrets a text holds, whole or in part, in any of the spellings in which they travel."""
+    spelled = {
+        name: {value.replace("/", "%2F"), *(part for part in re.split(r"[/+=]", value) if len(part) > 8)}
+        for name, value in PLANTED.items()
+    }
     return [name for name, values in spelled.items() if any(value in text for value in values)]
 
 

@@ -52,7 +52,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
     body = read_body(content)
     data = _unwrapped(body)
     if data is None:
-        raise _no_completion(body)
+        raise _no_completion(body, secrets)
     usage = find_usage(data) or find_usage(body)
     failed = unreadable_call(200, data)
     if failed is not None:
@@ -73,7 +73,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
 
 def _error_as_reply(text: str, usage: Usage | None, secrets: Iterable[str]) -> BrokenOff:
     """A model may have meant it, so it is no reason to pause anything at once: the call is repeated."""
-    said = scrub(text.strip()[:600], secrets)
+    said = scrub(text, secrets)
     return BrokenOff(f"the model endpoint sent an error where the reply belongs: {said}", usage=usage, status=200)
 
 
@@ -110,9 +110,9 @@ def _unwrapped(body: object) -> JsonObject | None:
     return body
 
 
-def _no_completion(body: object) -> CallEnded:
+def _no_completion(body: object, secrets: Iterable[str]) -> CallEnded:
     if isinstance(body, str):
-        said = scrub(body[:2000])
+        said = scrub(body, secrets)
         return BadReply(
             f"the model endpoint answered 200 with a body that is no JSON: is it a chat API? {said}".strip()
         )
@@ -173,7 +173,7 @@ def _ended(
         reason = _blocked(data)
         if reason is not None:
             return ContentFilter(
-                f"the provider's filter refused the conversation ({scrub(reason)})", usage=usage, status=200
+                f"the provider's filter refused the conversation ({scrub(reason, secrets)})", usage=usage, status=200
             )
         return BadReply("the model endpoint answered 200 without a message", usage=usage, status=200)
     ended = from_status(200, error or data, headers, secrets=secrets, usage=usage)

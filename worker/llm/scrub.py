@@ -69,7 +69,7 @@ def scrubber(secrets: tuple[str, ...]) -> Scrubber:
     return Scrubber(secrets)
 
 
-def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+def scrub(text: str, secrets: Iterable[str]) -> str:
     """Takes keys out, given ones and whatever looks like one, and bounds the length."""
     return scrubber(tuple(secrets)).error(text)
 
