@@ -231,6 +231,20 @@ def test_replies_that_cannot_be_read_are_borne_only_so_often_in_a_row() -> None:
     assert _moved(hot, Acted((TO_RUN,), "d")).malformed == 0
 
 
+def test_a_run_that_replies_ended_says_why_the_last_one_could_not_be_read() -> None:
+    hot = _moved(_moved(Hot(Phase.THINK, 1), Unreadable("a", reason="No label.")), Unreadable("b"))
+    end = decide_think(hot, Unreadable("c", reason="There is no tool 'x'."), LIMITS)
+    assert isinstance(end, End)
+    assert end.message == "3 replies in a row could not be read. The last one: There is no tool 'x'."
+    wordy = decide_think(hot, Unreadable("c", reason="word " * 1000), LIMITS)
+    assert isinstance(wordy, End) and 600 < len(str(wordy.message)) < 700
+    silent = decide_think(hot, Unreadable("c"), LIMITS)
+    assert isinstance(silent, End) and silent.message == "3 replies in a row could not be read."
+    last = decide_think(Hot(Phase.THINK, 4), Unreadable("c", reason="No\nlabel."), LIMITS)
+    assert isinstance(last, End)
+    assert last.message == "This was the last allowed step, and the model's reply could not be read. No label."
+
+
 def test_a_call_that_may_pass_the_allotment_ends_the_run_with_its_last_words() -> None:
     hot = Hot(Phase.THINK, 2, last_words="So far: two.", cost_usd=0.2, reserved_usd=0.1, allotment_usd=0.5)
     ended = decide_think(hot, OverBudget(0.25), LIMITS)

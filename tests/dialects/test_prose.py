@@ -76,6 +76,7 @@ def test_without_the_setting_prose_is_malformed_and_the_model_is_told_how_to_wri
     event, record = _event(dialect, "It is Oslo.")
     assert isinstance(event, Unreadable)
     assert record.kind == "malformed" and record.notice
+    assert event.reason == record.notice, "what the model is told, people read too if it goes on so"
 
 
 def test_the_setting_changes_nothing_for_a_reply_in_the_dialect() -> None:

@@ -30,6 +30,7 @@ from worker.core.states import CallState, Outcome, Phase, RunState
 
 DEATHS_UNTIL_QUARANTINE = 2
 MAX_FOLDS = 3
+_MAX_REASON_CHARS = 600
 
 _FRESH: Mapping[str, Any] = {"attempt": 1, "failures": 0, "deaths": 0, "quarantined": False, "wait_reason": None}
 
@@ -90,9 +91,9 @@ def _unreadable(hot: Hot, event: Unreadable, limits: Limits) -> Move | End:
     if streak >= limits.max_malformed and event.cut:
         return End(RunState.FAILED, "output_limit", _all_cut(streak, hot, limits), partial=words)
     if streak >= limits.max_malformed:
-        return End(RunState.FAILED, "malformed_replies", f"{streak} replies in a row could not be read.", partial=words)
+        return End(RunState.FAILED, "malformed_replies", _all_unreadable(streak, event), partial=words)
     if final and hot.step >= limits.max_steps:
-        message = f"{FINAL_REASONS[final]}, and the model's reply could not be read."
+        message = f"{FINAL_REASONS[final]}, and the model's reply could not be read. {_why(event)}".rstrip()
         return End(RunState.FAILED, final, message, partial=words)
     changes = {**_FRESH, "malformed": streak, "last_words": words}
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
@@ -123,6 +124,16 @@ def used_up(hot: Hot, limits: Limits) -> str:
         f"Thinking used up all {most} output tokens of a reply (max_output_tokens{raised}), and nothing was said. "
         "Set max_output_tokens higher, or let the model think less."
     )
+
+
+def _all_unreadable(streak: int, event: Unreadable) -> str:
+    """What people read of replies in no known form; the last one's reason tells them what the model keeps doing."""
+    return f"{streak} replies in a row could not be read." + (f" The last one: {_why(event)}" if event.reason else "")
+
+
+def _why(event: Unreadable) -> str:
+    """The reason on one line; parts of it may come from the model."""
+    return " ".join(event.reason.split())[:_MAX_REASON_CHARS]
 
 
 def _all_cut(streak: int, hot: Hot, limits: Limits) -> str:

@@ -114,11 +114,13 @@ class Answered:
 class Unreadable:
     """A malformed reply; the notice tells the model what was wrong and what is allowed.
 
-    `cut` says that the output limit cut it off, and every unreadable reply right before it too.
+    `cut` says that the output limit cut it off, and every unreadable reply right before it too. `reason` is why it
+    could not be read, in the notice's words.
     """
 
     words: str
     cut: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

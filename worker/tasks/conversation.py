@@ -142,7 +142,8 @@ def _event(
     cut = ending_of(reply.finish_reason) == Ending.LENGTH
     if cut and _says_nothing(reply, parsed):
         return UsedUp(), "malformed", parsed.reason
-    return Unreadable(parsed.kept or parsed.thought, cut and _cut_before(past.turns)), "malformed", parsed.reason
+    words = parsed.kept or parsed.thought
+    return Unreadable(words, cut and _cut_before(past.turns), parsed.reason), "malformed", parsed.reason
 
 
 def _cut_before(turns: Sequence[Turn]) -> bool:
