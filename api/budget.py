@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 
 from api.context import Context
+from worker.core.config import RunConfig
 from worker.core.errors import UserError
-from worker.core.records import JsonObject
 from worker.dialects import dialect
 from worker.dialects.prompt import system_prompt
 
@@ -26,26 +26,29 @@ class FirstCalls:
         self._most: dict[str, int] = {}
         self.most_usd = 0.0
 
-    def check(self, body: JsonObject) -> None:
+    def check(self, config: RunConfig) -> None:
         """Raises `UserError` where the price of the model is not known: a budget could not be kept."""
-        if self._context.prices.price(body["model"]) is None:
-            message = f"The price of the model {body['model']!r} is not known, so a budget cannot be kept."
+        if self._context.prices.price(config.model) is None:
+            message = f"The price of the model {config.model!r} is not known, so a budget cannot be kept."
             raise UserError(message, "Write it into a TOML file and name that in STEPMILL_PRICES_FILE.")
 
-    def note(self, digest: str, body: JsonObject, question: str) -> None:
-        """One question more; `digest` names the configuration `body`."""
+    def note(self, digest: str, config: RunConfig, question: str) -> None:
+        """One question more; `digest` names the configuration `config`."""
         size = len(question.encode("utf-8", "replace"))
         if size <= self._most.get(digest, -1):
             return
         self._most[digest] = size
         if digest not in self._fixed_bytes:
-            self._fixed_bytes[digest] = self._fixed(body)
+            self._fixed_bytes[digest] = self._fixed(config)
         prompt_bytes = self._fixed_bytes[digest] + size
-        bound = self._context.prices.upper_bound_usd(body["model"], prompt_bytes, body["max_output_tokens"])
+        bound = self._context.prices.upper_bound_usd(config.model, prompt_bytes, config.max_output_tokens)
         self.most_usd = max(self.most_usd, bound or 0.0)
 
-    def _fixed(self, body: JsonObject) -> int:
-        tools = self._context.tools.known(body["tools"])
-        spoken = dialect(body["dialect"])
-        system = system_prompt(spoken, tools, body["instructions"])
-        return len(orjson.dumps([system, body.get("examples"), spoken.request(tools)])) + FRAME_BYTES
+    def _fixed(self, config: RunConfig) -> int:
+        tools = self._context.tools.known(config.tools)
+        spoken = dialect(config.dialect)
+        system = system_prompt(spoken, tools, config.instructions)
+        return (
+            len(orjson.dumps([system, [one.model_dump() for one in config.examples], spoken.request(tools)]))
+            + FRAME_BYTES
+        )

@@ -12,7 +12,7 @@ from api.scores import Scores
 from tools.registry import Registry
 from worker.agents import Agents
 from worker.core.bells import Bell
-from worker.core.records import JsonObject
+from worker.core.config import RunConfig
 from worker.llm.prices import PriceTable
 from worker.settings import Settings
 from worker.store.session import Store
@@ -59,15 +59,15 @@ class Context:
     admitter: Admits
     scores: Scores
     prices: PriceTable = field(default_factory=PriceTable.load)
-    _bodies: dict[str, JsonObject] = field(default_factory=dict)
+    _configs: dict[str, RunConfig] = field(default_factory=dict)
 
-    def configuration(self, digest: str) -> JsonObject:
+    def configuration(self, digest: str) -> RunConfig:
         """A stored configuration; they never change, so each is read once."""
-        if digest not in self._bodies:
-            if len(self._bodies) > 1_000:
-                self._bodies.clear()
-            self._bodies[digest] = get_configuration(self.store, digest)
-        return self._bodies[digest]
+        if digest not in self._configs:
+            if len(self._configs) > 1_000:
+                self._configs.clear()
+            self._configs[digest] = get_configuration(self.store, digest)
+        return self._configs[digest]
 
 
 def _of_request(request: Request) -> Context:

@@ -11,6 +11,7 @@ from api.budget import FirstCalls
 from api.context import Context
 from api.filling import Fingerprint, signs_of_life
 from api.problems import BadInputLine, Conflict, EmptyInput
+from worker.core.config import RunConfig
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.questions import Question, Refused
@@ -204,23 +205,23 @@ class Intake:
         dialect, max_steps = question.dialect or base.dialect, question.max_steps or base.max_steps
         key = (agent, model, dialect, max_steps)
         if key not in self._configs:
-            body = self._context.agents.configuration(agent, model=model, dialect=dialect, max_steps=max_steps)
-            self._check_tools(body)
+            config = self._context.agents.configuration(agent, model=model, dialect=dialect, max_steps=max_steps)
+            self._check_tools(config)
             if self._first_calls:
-                self._first_calls.check(body)
+                self._first_calls.check(config)
             if len(self._configs) > 10_000:
                 self._configs.clear()
-            digest = self._configs[key] = put_configuration(self._context.store, body)
-            self._simulated[digest] = bool(body.get("simulated"))
+            digest = self._configs[key] = put_configuration(self._context.store, config)
+            self._simulated[digest] = config.simulated
         return self._configs[key]
 
-    def _check_tools(self, body: JsonObject) -> None:
+    def _check_tools(self, config: RunConfig) -> None:
         if self._known_tools is None:
             self._known_tools = set(self._context.tools.tools) | tools_of_workers(self._context.store)
-        unknown = [name for name in body["tools"] if name not in self._known_tools]
+        unknown = [name for name in config.tools if name not in self._known_tools]
         if unknown:
             known = ", ".join(sorted(self._known_tools))
-            message = f"Agent {body['name']!r} uses the tool {unknown[0]!r}, which neither this API nor a worker has."
+            message = f"Agent {config.name!r} uses the tool {unknown[0]!r}, which neither this API nor a worker has."
             raise UserError(message, f"Known tools: {known}. Load your own with STEPMILL_TOOL_MODULES.")
 
 

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field, ValidationError
 from api.intake import Defaults
 from api.problems import Problem
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
-from worker.core.given import nearest, shown
+from worker.core.given import Given, nearest, shown
 from worker.core.states import Klass
-from worker.given import Given
 from worker.questions import Rules, Template
 from worker.settings import Settings
 from worker.store.submit import LOCAL_OWNER, NewBatch

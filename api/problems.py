@@ -13,8 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAl
 from starlette.exceptions import HTTPException
 
 from worker.core.errors import UserError
-from worker.core.given import shown
-from worker.given import UNKNOWN_NAME
+from worker.core.given import UNKNOWN_NAME, shown
 
 log = logging.getLogger(__name__)
 

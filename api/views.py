@@ -101,12 +101,12 @@ def batch_details(here: Context, row: AnyRow) -> JsonObject:
     return view
 
 
-def configuration_of(here: Context, row: AnyRow) -> JsonObject:
-    """What a run runs with; nothing, where that is not on record any more."""
+def dialect_of(here: Context, row: AnyRow) -> str | None:
+    """The dialect of a run; None where its configuration is not on record any more."""
     try:
-        return here.configuration(row.config_hash)
+        return here.configuration(row.config_hash).dialect
     except LookupError:
-        return {}
+        return None
 
 
 def record_of(here: Context, row: AnyRow) -> JsonObject:

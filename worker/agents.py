@@ -1,4 +1,4 @@
-"""Agents: named configurations from TOML. What a run is given is a plain dict without keys, stored by its hash."""
+"""Agents: named configurations from TOML, and the configuration of a run that they become."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from tools.environment import variable
+from worker.core.config import Agent, RunConfig
 from worker.core.errors import UserError
-from worker.core.given import shown
+from worker.core.given import UNKNOWN_NAME, shown
 from worker.core.records import JsonObject
 from worker.dialects import UnknownDialect, dialect
-from worker.given import UNKNOWN_NAME, Given
 from worker.llm.address import parse_address
 from worker.llm.endpoint import OPENAI_BASE_URL, EndpointSettings
 from worker.settings import Settings
@@ -23,78 +23,6 @@ PRACTICE_MODEL = "practice"
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 BUILT_IN = Path(__file__).with_name("agents.toml")
 DEFAULT_AGENT = "assistant"
-
-
-MOST_TOKENS = 1_000_000_000
-LONGEST_S = 366 * 86_400.0
-"""Numbers that a configuration may hold; they are added to moments and multiplied with prices."""
-
-
-class ExampleCall(Given):
-    """A tool call of a few-shot example."""
-
-    model_config = ConfigDict(frozen=True)
-    tool: str
-    args: JsonObject = Field(default_factory=dict)
-    observation: str
-    thought: str = ""
-
-
-class FewShot(Given):
-    """A few-shot example in its neutral form; the dialect writes it."""
-
-    model_config = ConfigDict(frozen=True)
-    question: str
-    calls: tuple[ExampleCall, ...] = ()
-    answer: str
-    thought: str = ""
-
-
-class EndpointLimits(Given):
-    """What the whole fleet may do at an endpoint and model; absent: no limit."""
-
-    model_config = ConfigDict(frozen=True)
-    requests_per_min: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    tokens_per_min: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    concurrent: int | None = Field(None, ge=1, le=MOST_TOKENS)
-
-
-class ModelSettings(Given):
-    """How to reach an agent's model. `api_key_env` names the variable that holds the key."""
-
-    model_config = ConfigDict(frozen=True)
-    model: str = ""
-    base_url: str = Field("", repr=False)
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = Field(0.0, ge=0, le=2)
-    send_stop: bool = True
-    max_output_tokens: int = Field(4096, ge=1, le=MOST_TOKENS)
-    context_window: int | None = Field(None, ge=256, le=MOST_TOKENS)
-    call_time_limit_s: float = Field(300.0, gt=0, le=LONGEST_S)
-    reasoning_effort: str | None = None
-    extra_body: JsonObject = Field(default_factory=dict)
-    limits: EndpointLimits | None = None
-
-
-class Agent(ModelSettings):
-    """A named configuration. The time limit is a run's, from its admission, in seconds."""
-
-    name: str
-    dialect: str = "react_json"
-    tools: tuple[str, ...] = ()
-    instructions: str = ""
-    examples: tuple[FewShot, ...] = ()
-    max_output_tokens_ceiling: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    """To how much `max_output_tokens` is raised, once a run, when thinking used it up; None: to twice as much."""
-    max_steps: int = Field(10, ge=1, le=1000)
-    max_malformed: int = Field(3, ge=1, le=100)
-    max_model_failures: int = Field(8, ge=1, le=1000)
-    time_limit_s: float | None = Field(None, gt=0, le=LONGEST_S)
-    max_observation_chars: int = Field(8_000, ge=100, le=MOST_TOKENS)
-    approve: tuple[str, ...] = ()
-    """Tools whose calls wait until a person approves them."""
-    plain_answers: bool = False
-    """Whether prose without any label counts as an answer."""
 
 
 class Agents:
@@ -116,44 +44,37 @@ class Agents:
         model: str | None = None,
         dialect: str | None = None,
         max_steps: int | None = None,
-    ) -> JsonObject:
+    ) -> RunConfig:
         """What a run with these options will run with. Raises `UserError` naming the wrong value."""
-        base = self.get(agent or DEFAULT_AGENT).model_dump(mode="json")
-        base |= {k: v for k, v in {"dialect": dialect, "max_steps": max_steps}.items() if v is not None}
-        if model:
-            base["model"] = model
-        checked = _agent(base["name"], base, "the options").model_dump(mode="json")
-        _check_names(checked)
-        checked["simulated"] = self._fill_endpoint(checked)
-        return checked
+        base = self.get(agent or DEFAULT_AGENT)
+        options = {"model": model or None, "dialect": dialect, "max_steps": max_steps}
+        given = {name: value for name, value in options.items() if value is not None}
+        checked = _agent(base.name, {**base.model_dump(mode="json"), **given}, "the options")
+        _check_dialect(checked)
+        return RunConfig.model_validate({**checked.model_dump(), **self._endpoint(checked)})
 
-    def _fill_endpoint(self, body: JsonObject) -> bool:
-        """Fills in model and address; returns whether it is the practice model that will answer."""
-        settings = self._settings
-        if not body["model"] and settings.model:
-            body["model"] = settings.model
-        if not body["model"] or body["model"] == PRACTICE_MODEL:
-            body |= {"model": PRACTICE_MODEL, "base_url": PRACTICE_MODEL, "api_key_env": ""}
-            return True
-        written, where = body["base_url"], f"base_url of agent {body['name']!r}"
+    def _endpoint(self, agent: Agent) -> JsonObject:
+        """The model and address of an agent, and whether it is the practice model that will answer."""
+        model = agent.model or self._settings.model
+        if not model or model == PRACTICE_MODEL:
+            return {"model": PRACTICE_MODEL, "base_url": PRACTICE_MODEL, "api_key_env": "", "simulated": True}
+        written, where = agent.base_url, f"base_url of agent {agent.name!r}"
         if not written:
             written, where = variable(BASE_URL_VARIABLE) or OPENAI_BASE_URL, BASE_URL_VARIABLE
         try:
-            body["base_url"] = parse_address(written).url
+            return {"model": model, "base_url": parse_address(written).url, "simulated": False}
         except ValueError as error:
             raise UserError(f"{where}: {error}.") from None
-        return False
 
 
-def endpoint_of(body: Mapping[str, Any], practice_url: str) -> EndpointSettings:
-    """The endpoint of a stored configuration. The practice model's address is not stored: it moves with the stack."""
-    values = {name: body[name] for name in ModelSettings.model_fields if name in body}
-    if values.get("base_url") == PRACTICE_MODEL:
-        if not practice_url:
-            message = "This run is for the practice model, which is not running here."
-            raise UserError(message, "Start the stack with `stepmill up`, or set STEPMILL_PRACTICE_URL.", exit_code=3)
-        values["base_url"] = practice_url
-    return EndpointSettings.from_settings(values)
+def endpoint_of(config: RunConfig, practice_url: str) -> EndpointSettings:
+    """The endpoint of a configuration. The practice model's address is not stored: it moves with the stack."""
+    if config.base_url != PRACTICE_MODEL:
+        return EndpointSettings.of(config, config.base_url)
+    if not practice_url:
+        message = "This run is for the practice model, which is not running here."
+        raise UserError(message, "Start the stack with `stepmill up`, or set STEPMILL_PRACTICE_URL.", exit_code=3)
+    return EndpointSettings.of(config, practice_url)
 
 
 def load_agents(settings: Settings) -> Agents:
@@ -204,8 +125,8 @@ def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
         raise UserError(f"{where} must be a table of settings.") from error
 
 
-def _check_names(body: Mapping[str, Any]) -> None:
+def _check_dialect(agent: Agent) -> None:
     try:
-        dialect(body["dialect"])
+        dialect(agent.dialect)
     except UnknownDialect as error:
         raise UserError(str(error)) from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from worker.core.config import RunConfig
 from worker.core.errors import ErrorCode
 from worker.core.given import RENDERED_DEPTH, showable, unfit
 from worker.core.records import JsonObject
@@ -52,7 +52,7 @@ def wasted(row: Any) -> dict[str, Any]:
     return {"tokens": int(row.wasted_tokens), "cost_usd": price}
 
 
-def result_record(row: Any, config: Mapping[str, Any]) -> JsonObject:
+def result_record(row: Any, config: RunConfig) -> JsonObject:
     """The record of one run. `row` has the columns of a run, its sums up to date, and `config` is what it runs with."""
     succeeded = row.state == RunState.SUCCEEDED
     failed = row.state == RunState.FAILED
@@ -64,9 +64,9 @@ def result_record(row: Any, config: Mapping[str, Any]) -> JsonObject:
         "answer": row.answer if succeeded else None,
         "partial_answer": row.partial_answer,
         "error": {"code": row.error_code, "message": row.error_message} if failed else None,
-        "agent": config.get("agent") or config.get("name"),
-        "model": config.get("model"),
-        "simulated": bool(config.get("simulated")),
+        "agent": config.name or None,
+        "model": config.model or None,
+        "simulated": config.simulated,
         "steps": row.steps,
         "usage": usage(row),
         "cost_usd": cost(row),

@@ -14,8 +14,8 @@ from celery import Celery
 from tools.environment import variable
 from tools.registry import Registry, load_tools
 from worker.agents import written_addresses
+from worker.core.config import RunConfig
 from worker.core.errors import StopReason
-from worker.core.records import JsonObject
 from worker.dialects import dialect
 from worker.dialects.prompt import system_prompt
 from worker.dispatch import Dispatcher, connect_redis
@@ -114,10 +114,10 @@ class Runtime:
         self.system_prompt = functools.lru_cache(maxsize=256)(self._render_system_prompt)
 
     def _render_system_prompt(self, digest: str) -> str:
-        body = self.configuration(digest)
-        return system_prompt(dialect(body["dialect"]), self.registry.known(body["tools"]), body["instructions"])
+        config = self.configuration(digest)
+        return system_prompt(dialect(config.dialect), self.registry.known(config.tools), config.instructions)
 
-    def _load_configuration(self, digest: str) -> JsonObject:
+    def _load_configuration(self, digest: str) -> RunConfig:
         return get_configuration(self.store, digest)
 
 

@@ -12,7 +12,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from tools.base import Tool
-from worker.llm.endpoint import Limits
+from worker.core.config import EndpointLimits
 from worker.llm.limits import At, Granted, Limiter
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class ToolSharing:
         """None: the tool has no bound. `place` names the call, so that one that asks again keeps its place."""
         if tool.concurrency is None:
             return None
-        now, limits = time.monotonic(), Limits(concurrent=tool.concurrency)
+        now, limits = time.monotonic(), EndpointLimits(concurrent=tool.concurrency)
         try:
             return self._limiter.acquire(_key(tool), limits, 0, place, now, hold_s=tool.timeout_s + 30.0)
         except RedisError as error:

@@ -12,9 +12,9 @@ from api.context import Context, Here
 from api.problems import Conflict, no_run
 from api.schema import WITH_BODY, answers
 from api.shapes import AnsweredCall, Approved, HeldCalls, RefusedCall
+from worker.core.given import Given
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
-from worker.given import Given
 from worker.store import held
 from worker.store.held import Held
 from worker.store.reads_runs import get_run

@@ -30,7 +30,7 @@ def agents(here: Here) -> JsonObject:
 
 def _agent(here: Context, name: str) -> JsonObject:
     try:
-        return here.agents.configuration(name)
+        return here.agents.configuration(name).body()
     except UserError as error:
         agent = here.agents.get(name)
         shown = {"base_url": without_password(agent.base_url), "problem": error.message}

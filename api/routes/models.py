@@ -16,8 +16,8 @@ from api.shapes import Page
 from api.shapes_look import ModelChanged, ModelEndpoint
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
+from worker.core.given import Given
 from worker.core.records import JsonObject
-from worker.given import Given
 from worker.llm.adaptations import described
 from worker.llm.address import without_password
 from worker.llm.endpoint import EndpointSettings

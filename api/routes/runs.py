@@ -17,7 +17,7 @@ from api.problems import Conflict, Problem, Unsupported, no_batch, no_run
 from api.schema import WITH_BODY, answers
 from api.shapes import Asked, Page, Run, RunChanged, RunDetails
 from api.upload import parsed, read_whole
-from api.views import attempt_view, configuration_of, run_view, trace_view
+from api.views import attempt_view, dialect_of, run_view, trace_view
 from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
 from worker.core.given import shown
@@ -67,7 +67,7 @@ def _ask(here: Context, given: Any) -> JsonObject:
     elif not taken.existing:
         here.admitter.poke()
     (row,) = page_of_batch(here.store, Filter(batch_id=taken.batch_id), 0, 1)
-    simulated = bool(here.configuration(row.config_hash).get("simulated"))
+    simulated = here.configuration(row.config_hash).simulated
     return {"run_id": row.id, "batch_id": taken.batch_id, "existing": taken.existing, "simulated": simulated}
 
 
@@ -117,7 +117,7 @@ def _details(here: Context, row: AnyRow) -> JsonObject:
     thoughts = {entry["step"]: entry["task_id"] for entry in log if not entry["call"]}
     return run_view(here, row) | {
         "klass": row.klass,
-        "dialect": configuration_of(here, row).get("dialect"),
+        "dialect": dialect_of(here, row),
         "phase": row.phase,
         "waiting": why_run(here.store, row, serving(here.store)) if row.state not in ENDED else None,
         "task_id": Bell(row.id, row.step, 0, row.attempt, row.queue).task_id if moving else None,

@@ -12,8 +12,9 @@ from api.app import create_app
 from tests.api.conftest import Api, make_context
 from tests.store.conftest import World
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Limits, OverBudget
+from worker.core.moves import OverBudget
 from worker.llm.prices import Price, PriceTable
 from worker.store.applies import Spent, apply_think
 from worker.store.money import reserve
@@ -112,7 +113,7 @@ def test_a_batch_paused_for_its_budget_goes_on_with_a_larger_one_only(api: Api, 
 def end_over_budget(world: World, bell: Bell) -> None:
     work = world.think(bell)
     spent = Spent("ok", cost_usd=0.4, billed=True)
-    assert apply_think(world.store, work.lease, decide_think(work.hot, OverBudget(1.0), Limits()), spent) is not None
+    assert apply_think(world.store, work.lease, decide_think(work.hot, OverBudget(1.0), RunConfig()), spent) is not None
 
 
 def test_a_batch_without_a_budget_is_not_given_one_later(api: Api) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from tests.api.conftest import Api
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Limits, NewCall
+from worker.core.moves import Acted, NewCall
 from worker.store.applies import Spent, StepRecord, apply_think
 from worker.store.kept import save_artifact
 
@@ -22,7 +23,7 @@ def held_run(world: World, held: str) -> str:
     (bell,) = world.admit().bells
     work = world.think(bell)
     decision = decide_think(
-        work.hot, Acted((NewCall("transfer", {"euros": 5}, "tools.local", held=held),), "I act."), Limits()
+        work.hot, Acted((NewCall("transfer", {"euros": 5}, "tools.local", held=held),), "I act."), RunConfig()
     )
     assert apply_think(world.store, work.lease, decision, Spent("ok"), RECORD) is not None
     return bell.run_id

@@ -53,8 +53,8 @@ def test_a_json_body_becomes_a_batch_in_order(api: Api) -> None:
     ]  # fmt: skip
     assert rows[0].metadata == {"set": "x"} and rows[0].expected == "2"
     configs = [api.context.configuration(row.config_hash) for row in rows]
-    assert [(c["name"], c["dialect"]) for c in configs][:2] == [("classic", "react_text")] * 2
-    assert (configs[2]["name"], configs[2]["max_steps"]) == ("travel", 3)
+    assert [(c.name, c.dialect) for c in configs][:2] == [("classic", "react_text")] * 2
+    assert (configs[2].name, configs[2].max_steps) == ("travel", 3)
     assert api.admitter.pokes >= 1
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.store.conftest import World
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall, Rejected
+from worker.core.moves import Acted, Answered, CallEnded, NewCall, Rejected
 from worker.core.records import Usage
 from worker.store.applies import Spent, StepRecord, apply_call, apply_think
 
@@ -18,7 +19,7 @@ def act(world: World, bell: Bell, calls: int = 1) -> list[Bell]:
     wanted = tuple(NewCall("calculator", {"expression": f"{n}+1"}, "tools.local") for n in range(calls))
     record = StepRecord("actions", "Action: calculator", "Action: calculator", "I add.", "stop", "practice")
     applied = apply_think(
-        world.store, work.lease, decide_think(work.hot, Acted(wanted, "I add."), Limits()), SPENT, record
+        world.store, work.lease, decide_think(work.hot, Acted(wanted, "I add."), RunConfig()), SPENT, record
     )
     assert applied is not None
     return list(applied.bells)
@@ -36,14 +37,14 @@ def answer(world: World, bell: Bell, text: str) -> None:
     """The model answers; the run ends."""
     work = world.think(bell)
     record = StepRecord("answer", f"Answer: {text}", f"Answer: {text}", "I know.", "stop", "practice", answer=text)
-    applied = apply_think(world.store, work.lease, decide_think(work.hot, Answered(text), Limits()), SPENT, record)
+    applied = apply_think(world.store, work.lease, decide_think(work.hot, Answered(text), RunConfig()), SPENT, record)
     assert applied is not None and applied.ended
 
 
 def fail(world: World, bell: Bell, code: str = "model_rejected") -> None:
     """The provider refuses; the run fails with that code."""
     work = world.think(bell)
-    decision = decide_think(work.hot, Rejected(code, "The provider refused the request."), Limits())
+    decision = decide_think(work.hot, Rejected(code, "The provider refused the request."), RunConfig())
     applied = apply_think(world.store, work.lease, decision, Spent("error", error="refused", billed=True))
     assert applied is not None and applied.ended
 

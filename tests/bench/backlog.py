@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from tests.bench.rows_visited import Visited, visited_by
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.store import sweeps, takeover
 from worker.store.admission import Capacity, admit
 from worker.store.claims import Lease, claim_think
@@ -30,7 +31,7 @@ SELECT :batch || '-' || n, :batch, :owner, n, 'What is 1 + 1?', :config FROM gen
 
 def fill(store: Store, count: int) -> str:
     """A sealed batch of so many queued runs."""
-    config = put_configuration(store, {"agent": "assistant"})
+    config = put_configuration(store, RunConfig(name="assistant"))
     batch_id, _ = open_batch(store, NewBatch())
     values = {"batch": batch_id, "owner": LOCAL_OWNER, "config": config, "count": count}
     with store.write() as tx:

@@ -111,9 +111,10 @@ def walking(database_url: str, redis_url: str, model_url: str, directory: Path) 
     rt = build_runtime(config, app)
     rt.dispatcher = heard = Heard(app, connect_redis(redis_url))
     rt.owner.become(register(rt.store, WorkerInfo("walk", ["think", "tools.local"], "threads", 4)))
-    body = load_agents(config).configuration("assistant") | {"base_url": model_url, "api_key_env": ""}
+    changes = {"base_url": model_url, "api_key_env": ""}
+    asked = load_agents(config).configuration("assistant").model_copy(update=changes)
     with patch.object(worker.gate, "FRESH_S", 3600.0):
-        yield Walk(rt, heard, put_configuration(rt.store, body))
+        yield Walk(rt, heard, put_configuration(rt.store, asked))
     rt.clients.close()
     rt.store.dispose()
     app.close()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.core.config import RunConfig
 from worker.core.errors import ErrorCode
 from worker.core.machine import (
     DEATHS_UNTIL_QUARANTINE,
@@ -29,7 +30,6 @@ from worker.core.moves import (
     End,
     GivenBack,
     Hot,
-    Limits,
     ModelFailed,
     Move,
     NewCall,
@@ -49,7 +49,7 @@ from worker.core.states import (
     RunState,
 )
 
-LIMITS = Limits(max_steps=4, max_malformed=3, max_model_failures=3)
+LIMITS = RunConfig(max_steps=4, max_malformed=3, max_model_failures=3)
 TO_RUN = NewCall("calculator", {"expression": "1+1"}, "tools.local")
 REFUSED = NewCall("nonsense", {}, "tools.local", observation="There is no tool nonsense.")
 
@@ -266,17 +266,17 @@ def test_thinking_that_uses_up_the_output_limit_is_allowed_twice_as_much_once() 
 
 @pytest.mark.parametrize("ceiling", [4096, 100])
 def test_an_output_limit_with_a_ceiling_that_is_no_higher_is_never_raised(ceiling: int) -> None:
-    end = decide_think(Hot(Phase.THINK, 1), UsedUp(), replace(LIMITS, max_output_tokens_ceiling=ceiling))
+    end = decide_think(Hot(Phase.THINK, 1), UsedUp(), LIMITS.model_copy(update={"max_output_tokens_ceiling": ceiling}))
     assert isinstance(end, End) and end.code == ErrorCode.OUTPUT_LIMIT
     assert "all 4096 output tokens of a reply (max_output_tokens)" in str(end.message)
 
 
-def test_limits_are_read_from_a_configuration_and_a_limit_in_its_extra_body_is_never_raised() -> None:
-    old = {"max_steps": 4, "max_malformed": 2, "max_model_failures": 3, "max_output_tokens": 100, "model": "m"}
-    assert Limits.of(old) == Limits(4, 2, 3, 100)
-    assert Limits.of({**old, "max_output_tokens_ceiling": 150}).raised_output_tokens == 150
-    own = Limits.of({**old, "extra_body": {"max_completion_tokens": 500, "top_k": 1}})
-    assert (own.max_output_tokens, own.raised_output_tokens) == (500, 500)
+def test_a_limit_in_the_extra_body_has_the_last_word_and_is_never_raised() -> None:
+    plain = {"max_output_tokens": 100}
+    assert RunConfig.stored(plain).raised_output_tokens == 200
+    assert RunConfig.stored({**plain, "max_output_tokens_ceiling": 150}).raised_output_tokens == 150
+    own = RunConfig.stored({**plain, "extra_body": {"max_completion_tokens": 500, "top_k": 1}})
+    assert (own.output_tokens, own.raised_output_tokens) == (500, 500)
 
 
 def test_replies_that_were_all_cut_off_end_the_run_with_the_output_limit_and_others_do_not() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.outcomes import TOOLS
+from worker.core.config import RunConfig
 from worker.core.moves import Answered, Unreadable
 from worker.core.records import Reply, Usage
 from worker.dialects import DIALECTS
@@ -60,8 +61,8 @@ def test_prose_that_was_cut_is_no_answer(finish_reason: str) -> None:
 
 def _event(dialect: str, text: str, **settings: Any) -> Any:
     reply = ModelReply(Reply(text, "stop", {"role": "assistant", "content": text}), Usage(), 0.1)
-    body = {"dialect": dialect, "model": "practice", **settings}
-    return read_reply(reply, body, [], History("What is the capital of Norway?", ()), "e")
+    config = RunConfig(dialect=dialect, model="practice", **settings)
+    return read_reply(reply, config, [], History("What is the capital of Norway?", ()), "e")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

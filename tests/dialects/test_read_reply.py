@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.outcomes import TOOLS
+from worker.core.config import RunConfig
 from worker.core.moves import Acted, Answered, ThinkEvent, Unreadable, UsedUp
 from worker.core.records import Observed, Reply, Turn, Usage
 from worker.dialects import DIALECTS
@@ -26,10 +27,10 @@ def read(
 ) -> tuple[ThinkEvent, StepRecord]:
     text = message.get("content")
     reply = Reply(text if isinstance(text, str) else "", finish, {"role": "assistant", **message})
-    body = {"dialect": dialect, "model": "m"}
+    config = RunConfig(dialect=dialect, model="m")
     # Tools of tests are views, of which reading alone knows enough.
     tools: Any = list(TOOLS.values()) if dialect != "native" else []
-    return read_reply(ModelReply(reply, Usage(), 0.1), body, tools, History("Warm?", turns), "endpoint")
+    return read_reply(ModelReply(reply, Usage(), 0.1), config, tools, History("Warm?", turns), "endpoint")
 
 
 def test_an_action_keeps_what_its_message_and_its_calls_carried_and_where_it_came_from() -> None:

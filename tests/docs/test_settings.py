@@ -45,8 +45,7 @@ def of_tools(name: str) -> str:
 
 
 def base_url(_: str) -> str:
-    found: str = load_agents(Settings(model="m")).configuration()["base_url"]
-    return found
+    return load_agents(Settings(model="m")).configuration().base_url
 
 
 def key(name: str) -> str | None:

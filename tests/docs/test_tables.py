@@ -14,8 +14,8 @@ from tests.docs.pages import DOCS, ROOT, first_cells
 from tools.base import Tool, tool
 from tools.config import NAMES, OWN_PREFIX, SQL_PREFIX
 from tools.registry import load_tools
-from worker.agents import Agent
 from worker.core import errors
+from worker.core.config import Agent
 from worker.core.errors import ErrorCode, StepmillError
 from worker.core.retry import MAX_FAILURES
 from worker.dialects import DIALECTS

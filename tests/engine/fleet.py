@@ -16,6 +16,7 @@ from tests.engine.counter import CountingServer
 from tests.engine.processes import Nursery, Worker, family
 from tests.services.waiting import wait_until
 from worker.agents import load_agents
+from worker.core.config import RunConfig
 from worker.core.states import Klass
 from worker.settings import Settings
 from worker.simulator.serving import Control
@@ -127,8 +128,8 @@ class Fleet:
     def configuration(self, **changes: Any) -> str:
         """Stores the assistant's configuration with changes, and returns its hash."""
         agents = load_agents(Settings(_env_file=None, model="", agents_file=None))
-        body = agents.configuration("assistant") | {"tools": list(self.tools()), "max_steps": 30}
-        return put_configuration(self.store, body | changes)
+        body = agents.configuration("assistant").body() | {"tools": list(self.tools()), "max_steps": 30}
+        return put_configuration(self.store, RunConfig.model_validate(body | changes))
 
     @staticmethod
     def tools() -> Sequence[str]:

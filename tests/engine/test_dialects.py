@@ -72,9 +72,9 @@ def question(number: int) -> str:
 def ask(fleet: Fleet, name: str, questions: Sequence[str]) -> str:
     """Submits the questions to the agent that ships for a dialect, with the two tools."""
     agents = load_agents(Settings(_env_file=None, model="", agents_file=None))
-    body = agents.configuration(AGENTS[name])
-    assert body["dialect"] == name
-    return fleet.submit(questions, **body | {"tools": TOOLS, "max_steps": 12})
+    config = agents.configuration(AGENTS[name])
+    assert config.dialect == name
+    return fleet.submit(questions, **config.body() | {"tools": TOOLS, "max_steps": 12})
 
 
 def sent(fleet: Fleet, run_id: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from worker.llm.endpoint import Limits
+from worker.core.config import EndpointLimits
 from worker.llm.limits import Granted, Limiter
 
 START_S = 1_000_000.0
@@ -21,7 +21,7 @@ class Fleet:
     """
 
     limiter: Limiter
-    limits: Limits
+    limits: EndpointLimits
     waiting: int
     latency_s: float = 2.0
     late_s: float = 0.5

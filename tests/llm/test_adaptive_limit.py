@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.llm.fleet import START_S, Fleet
-from worker.llm.endpoint import Limits
+from worker.core.config import EndpointLimits
 from worker.llm.limits import At, Granted, Limiter, limiter_client
 
 START_MS = int(START_S * 1000)
-NO_LIMITS = Limits()
+NO_LIMITS = EndpointLimits()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import redis
 
 from tests.llm.fleet import START_S, Fleet, most_at_once, most_in_a_minute
 from tests.services.redis import RedisServer
-from worker.llm.endpoint import Limits
+from worker.core.config import EndpointLimits
 from worker.llm.limits import PREFIX, At, Granted, Limiter, limiter_client
 
 START_MS = int(START_S * 1000)
@@ -29,7 +29,7 @@ def limiter(client: redis.Redis) -> Limiter:
 
 def warm(limiter: Limiter, key: str = "endpoint") -> None:
     """Sets the limiter going more than a minute before START_S, as any running system has."""
-    limiter.acquire(key, Limits(concurrent=1000), 0, "warm", 0, clock_ms=START_MS - 100_000)
+    limiter.acquire(key, EndpointLimits(concurrent=1000), 0, "warm", 0, clock_ms=START_MS - 100_000)
     limiter.release(key, "warm", clock_ms=START_MS - 100_000)
 
 
@@ -38,7 +38,7 @@ def warm(limiter: Limiter, key: str = "endpoint") -> None:
 def test_no_minute_sees_more_requests_than_the_limit_and_nine_tenths_are_used(
     limiter: Limiter, per_min: int, late_s: float
 ) -> None:
-    fleet = Fleet(limiter, Limits(requests_per_min=per_min), waiting=60, late_s=late_s)
+    fleet = Fleet(limiter, EndpointLimits(requests_per_min=per_min), waiting=60, late_s=late_s)
     fleet.run(60)
     before = len(fleet.arrivals)
     fleet.run(300)
@@ -50,7 +50,7 @@ def test_no_minute_sees_more_requests_than_the_limit_and_nine_tenths_are_used(
 def test_no_minute_sees_more_tokens_than_the_limit_and_nine_tenths_are_used(limiter: Limiter) -> None:
     fleet = Fleet(
         limiter,
-        Limits(tokens_per_min=100_000),
+        EndpointLimits(tokens_per_min=100_000),
         waiting=60,
         reserve_tokens=1_000,
         use_tokens=lambda dice: dice.randint(500, 1_000),
@@ -66,7 +66,7 @@ def test_no_minute_sees_more_tokens_than_the_limit_and_nine_tenths_are_used(limi
 def test_calls_that_may_use_seven_times_what_they_do_still_use_nine_tenths(limiter: Limiter) -> None:
     fleet = Fleet(
         limiter,
-        Limits(tokens_per_min=200_000),
+        EndpointLimits(tokens_per_min=200_000),
         waiting=100,
         latency_s=10.0,
         reserve_tokens=5_500,
@@ -81,7 +81,7 @@ def test_calls_that_may_use_seven_times_what_they_do_still_use_nine_tenths(limit
 
 
 def test_never_more_calls_at_once_than_allowed_and_nine_tenths_are_in_use(limiter: Limiter) -> None:
-    fleet = Fleet(limiter, Limits(concurrent=10), waiting=60, late_s=0.2)
+    fleet = Fleet(limiter, EndpointLimits(concurrent=10), waiting=60, late_s=0.2)
     fleet.run(300)
     assert most_at_once(fleet.in_flight) <= 10
     begin_s, end_s = START_S + 60, START_S + 300
@@ -90,7 +90,7 @@ def test_never_more_calls_at_once_than_allowed_and_nine_tenths_are_in_use(limite
 
 
 def test_all_limits_hold_together(limiter: Limiter) -> None:
-    limits = Limits(requests_per_min=120, tokens_per_min=50_000, concurrent=5)
+    limits = EndpointLimits(requests_per_min=120, tokens_per_min=50_000, concurrent=5)
     fleet = Fleet(limiter, limits, waiting=40, reserve_tokens=800, use_tokens=lambda dice: dice.randint(1, 800))
     fleet.run(300)
     requests, tokens = most_in_a_minute(fleet.arrivals)
@@ -100,8 +100,8 @@ def test_all_limits_hold_together(limiter: Limiter) -> None:
     assert len(fleet.arrivals) > 300
 
 
-@pytest.mark.parametrize("limits", [Limits(requests_per_min=60), Limits(concurrent=8)])
-def test_an_emptied_redis_bursts_nothing(limiter: Limiter, client: redis.Redis, limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [EndpointLimits(requests_per_min=60), EndpointLimits(concurrent=8)])
+def test_an_emptied_redis_bursts_nothing(limiter: Limiter, client: redis.Redis, limits: EndpointLimits) -> None:
     warm(limiter)
     fleet = Fleet(limiter, limits, waiting=60, latency_s=10.0)
     for _ in range(4):
@@ -116,7 +116,7 @@ def test_an_emptied_redis_bursts_nothing(limiter: Limiter, client: redis.Redis, 
 
 def test_a_killed_worker_leaks_no_slot(limiter: Limiter) -> None:
     warm(limiter)
-    limits = Limits(concurrent=1)
+    limits = EndpointLimits(concurrent=1)
     granted = limiter.acquire("endpoint", limits, 0, "killed", 0, hold_s=30, clock_ms=START_MS)
     assert isinstance(granted, Granted)
     assert isinstance(limiter.acquire("endpoint", limits, 0, "next", 0, clock_ms=START_MS + 29_000), At)
@@ -125,7 +125,7 @@ def test_a_killed_worker_leaks_no_slot(limiter: Limiter) -> None:
 
 def test_a_place_is_kept_for_who_asks_again_and_given_up_on_release(limiter: Limiter) -> None:
     warm(limiter)
-    limits = Limits(requests_per_min=6)
+    limits = EndpointLimits(requests_per_min=6)
     assert isinstance(limiter.acquire("endpoint", limits, 0, "a", 100.0, clock_ms=START_MS), Granted)
     first = limiter.acquire("endpoint", limits, 0, "b", 100.0, clock_ms=START_MS)
     again = limiter.acquire("endpoint", limits, 0, "b", 105.0, clock_ms=START_MS + 5_000)
@@ -140,20 +140,20 @@ def test_a_place_is_kept_for_who_asks_again_and_given_up_on_release(limiter: Lim
 def test_slots_are_given_only_a_short_way_ahead_so_that_cancelled_runs_waste_little(limiter: Limiter) -> None:
     warm(limiter)
     answers = [
-        limiter.acquire("endpoint", Limits(requests_per_min=60), 0, f"run-{n}", 0.0, clock_ms=START_MS)
+        limiter.acquire("endpoint", EndpointLimits(requests_per_min=60), 0, f"run-{n}", 0.0, clock_ms=START_MS)
         for n in range(500)
     ]
     dues = [answer.due_s for answer in answers if isinstance(answer, At)]
     assert len(dues) == 499
     assert max(dues) <= 31
-    late = limiter.acquire("endpoint", Limits(requests_per_min=60), 0, "later", 0.0, clock_ms=START_MS + 40_000)
+    late = limiter.acquire("endpoint", EndpointLimits(requests_per_min=60), 0, "later", 0.0, clock_ms=START_MS + 40_000)
     assert isinstance(late, Granted), "forty seconds later nothing of the cancelled five hundred is in the way"
 
 
 def test_other_models_go_on_at_full_speed(limiter: Limiter) -> None:
     warm(limiter, "slow")
     warm(limiter, "fast")
-    limits = Limits(requests_per_min=1)
+    limits = EndpointLimits(requests_per_min=1)
     limiter.acquire("slow", limits, 0, "a", 0, clock_ms=START_MS)
     assert isinstance(limiter.acquire("slow", limits, 0, "b", 0, clock_ms=START_MS), At)
     assert isinstance(limiter.acquire("fast", limits, 0, "b", 0, clock_ms=START_MS), Granted)
@@ -161,7 +161,7 @@ def test_other_models_go_on_at_full_speed(limiter: Limiter) -> None:
 
 def test_a_call_larger_than_the_whole_limit_goes_when_nothing_else_is_used(limiter: Limiter) -> None:
     warm(limiter)
-    limits = Limits(tokens_per_min=1_000)
+    limits = EndpointLimits(tokens_per_min=1_000)
     huge = limiter.acquire("endpoint", limits, 50_000, "huge", 0, clock_ms=START_MS)
     assert isinstance(huge, Granted)
     assert huge.tokens == 1_000
@@ -170,7 +170,7 @@ def test_a_call_larger_than_the_whole_limit_goes_when_nothing_else_is_used(limit
 
 def test_what_a_call_did_not_use_is_there_for_others_and_unknown_use_keeps_its_reservation(limiter: Limiter) -> None:
     warm(limiter)
-    limits = Limits(tokens_per_min=1_000)
+    limits = EndpointLimits(tokens_per_min=1_000)
     first = limiter.acquire("endpoint", limits, 900, "first", 0, clock_ms=START_MS)
     assert isinstance(first, Granted)
     limiter.settle("endpoint", first, 100, clock_ms=START_MS + 1_000)
@@ -181,7 +181,7 @@ def test_what_a_call_did_not_use_is_there_for_others_and_unknown_use_keeps_its_r
 
 
 def test_every_key_expires(limiter: Limiter, client: redis.Redis) -> None:
-    limits = Limits(requests_per_min=60, tokens_per_min=1_000, concurrent=2)
+    limits = EndpointLimits(requests_per_min=60, tokens_per_min=1_000, concurrent=2)
     for n in range(5):
         limiter.acquire("endpoint", limits, 10, f"run-{n}", 0)
     limiter.penalise("endpoint")
@@ -192,7 +192,7 @@ def test_every_key_expires(limiter: Limiter, client: redis.Redis) -> None:
 
 
 def test_redis_counts_on_its_own_clock_and_answers_on_the_callers(limiter: Limiter) -> None:
-    limits = Limits(requests_per_min=6)
+    limits = EndpointLimits(requests_per_min=6)
     answers = [limiter.acquire("endpoint", limits, 0, f"run-{n}", 5_000.0) for n in range(2)]
     dues = [answer.due_s for answer in answers if isinstance(answer, At)]
     assert len(dues) == 2, "a Redis without memory starts with nothing to give"
@@ -205,6 +205,6 @@ def test_a_redis_that_is_away_is_told_at_once_and_never_asked_twice(redis_server
         redis_server.stop()
         try:
             with pytest.raises(redis.ConnectionError):
-                limiter.acquire("endpoint", Limits(concurrent=1), 0, "a", 0)
+                limiter.acquire("endpoint", EndpointLimits(concurrent=1), 0, "a", 0)
         finally:
             redis_server.start()

@@ -68,10 +68,10 @@ def test_the_demo_is_answered_by_the_real_tools(form: str, seed: int) -> None:
 
 @pytest.mark.parametrize("record", BY_AGENT, ids=[record["custom_id"] for record in BY_AGENT])
 def test_each_agent_that_ships_answers_its_own_questions_with_its_own_tools(record: dict[str, Any]) -> None:
-    body = AGENTS.configuration(record["agent"])
-    tools = list_tools(load_tools().known(body["tools"]))
+    config = AGENTS.configuration(record["agent"])
+    tools = list_tools(load_tools().known(config.tools))
     asked = datetime.now(UTC)
-    answer = answered(record["question"], body["dialect"], tools)
+    answer = answered(record["question"], config.dialect, tools)
     assert holds(answer, record.get("expected", answer))
     assert not any(words in answer for words in NOT_KNOWN)
     if "100 hours" in record["question"]:

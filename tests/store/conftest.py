@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import Executable, select
 
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, Limits, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, NewCall
 from worker.core.records import Usage
 from worker.store.admission import Admission, Capacity, admit
 from worker.store.applies import Applied, Spent, StepRecord, apply_call, apply_think
@@ -79,7 +80,7 @@ class World:
     _seen: dict[str, tuple[Seen, CallView]] = field(default_factory=dict)
 
     def submit(self, count: int = 1, owner: str = LOCAL_OWNER, **batch: object) -> tuple[str, list[str]]:
-        config = put_configuration(self.store, {"agent": "assistant"})
+        config = put_configuration(self.store, RunConfig(name="assistant"))
         batch_id, _ = open_batch(self.store, NewBatch(owner_id=owner, **batch))  # type: ignore[arg-type]
         questions = [NewRun(f"What is {n} + {n}?", config) for n in range(count)]
         ids = add_runs(self.store, batch_id, owner, 1, questions)
@@ -108,7 +109,7 @@ class World:
         """The model asks for tools: their doorbells."""
         work = self.think(bell)
         new = (NewCall("calculator", {"expression": "1+1"}, "tools.local"),) * calls
-        decision = decide_think(work.hot, Acted(new, "I add."), Limits())
+        decision = decide_think(work.hot, Acted(new, "I add."), RunConfig())
         applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
         assert applied is not None
         return applied.bells
@@ -116,7 +117,7 @@ class World:
     def answer(self, bell: Bell) -> None:
         """The model answers, and the run ends."""
         work = self.think(bell)
-        decision = decide_think(work.hot, Answered("Four."), Limits())
+        decision = decide_think(work.hot, Answered("Four."), RunConfig())
         applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
         assert applied is not None and applied.ended
 

@@ -6,8 +6,9 @@ from sqlalchemy import func, select
 
 from tests.store.conftest import World
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits
+from worker.core.moves import GivenBack
 from worker.core.states import Klass
 from worker.store.admission import Capacity, admit
 from worker.store.applies import Spent, apply_think
@@ -67,7 +68,7 @@ def test_a_newcomer_gets_the_slots_that_come_free_until_it_has_its_share(world: 
 
 def wait_for_the_limit(world: World, bell: Bell, seconds: float) -> None:
     work = world.think(bell)
-    decision = decide_think(work.hot, GivenBack("deferred", seconds, "the rate limit of its model"), Limits())
+    decision = decide_think(work.hot, GivenBack("deferred", seconds, "the rate limit of its model"), RunConfig())
     assert apply_think(world.store, work.lease, decision, Spent("deferred")) is not None
 
 

@@ -14,8 +14,9 @@ from tests.services.waiting import wait_until
 from tests.store.conftest import RECORD, SPENT, World, world_on
 from tests.store.racing import InThread
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, NewCall
 from worker.store.admission import Capacity, admit
 from worker.store.applies import Spent, apply_call, apply_think
 from worker.store.claims import claim_call, claim_think, start_call
@@ -76,7 +77,7 @@ class Everything:
             if work is None or rng.random() < 0.05:
                 return
             event = Answered("Two.") if work.hot.step > 2 else Acted((NEW,) * rng.randint(1, 3), "I add.")
-            decision = decide_think(work.hot, event, Limits())
+            decision = decide_think(work.hot, event, RunConfig())
             applied = apply_think(self.store, lease, decision, SPENT, RECORD)
         if applied is None:
             note_waste(self.store, lease, SPENT)

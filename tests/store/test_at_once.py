@@ -12,8 +12,9 @@ from sqlalchemy import Executable, select
 from tests.services.postgres import PostgresServer
 from tests.store import conftest
 from tests.store.conftest import RECORD, HoldableStore, World, holdable
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Answered, CallEnded, GivenBack, Limits, ModelFailed, NewCall, Rejected, Unreadable
+from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed, NewCall, Rejected, Unreadable
 from worker.core.records import Usage
 from worker.core.states import Outcome
 from worker.store import submit
@@ -44,7 +45,7 @@ counted = [0]
 
 def _think(world: World, bell: Any, event: Any, spent: Spent = PAID, record: StepRecord | None = RECORD) -> Any:
     work = world.think(bell)
-    return apply_think(world.store, work.lease, decide_think(work.hot, event, Limits()), spent, record)
+    return apply_think(world.store, work.lease, decide_think(work.hot, event, RunConfig()), spent, record)
 
 
 def _asks_and_answers(world: World) -> None:

@@ -9,8 +9,9 @@ from sqlalchemy import func, select
 
 from tests.store.conftest import RECORD, World
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Answered, GivenBack, Limits, OverBudget
+from worker.core.moves import Answered, GivenBack, OverBudget
 from worker.core.records import Usage
 from worker.core.states import Outcome
 from worker.store.applies import Spent, apply_think
@@ -27,7 +28,7 @@ LOST = Spent(Outcome.FENCED, wasted=True, billed=True)
 
 
 def submit(world: World, count: int, budget: float, call: float = 1.0) -> str:
-    config = put_configuration(world.store, {"agent": "assistant"})
+    config = put_configuration(world.store, RunConfig(name="assistant"))
     batch_id, _ = open_batch(world.store, NewBatch(budget_usd=budget))
     add_runs(world.store, batch_id, "local", 1, [NewRun("What is 1 + 1?", config)] * count)
     seal(world.store, batch_id, first_call_usd=call)
@@ -38,13 +39,13 @@ def answer(world: World, bell: Bell, cost: float) -> None:
     work = world.think(bell)
     assert reserve(world.store, work.lease, 1.0)
     spent = Spent(Outcome.OK, usage=Usage(10, 0, 5), cost_usd=cost, billed=True)
-    decision = decide_think(work.hot, Answered("Two."), Limits())
+    decision = decide_think(work.hot, Answered("Two."), RunConfig())
     assert apply_think(world.store, work.lease, decision, spent, RECORD) is not None
 
 
 def run_out(world: World, bell: Bell) -> None:
     work = world.think(bell)
-    decision = decide_think(work.hot, OverBudget(1.0), Limits())
+    decision = decide_think(work.hot, OverBudget(1.0), RunConfig())
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.DEFERRED)) is not None
 
 
@@ -158,7 +159,7 @@ def test_what_a_run_used_counts_while_it_waits_to_be_tried_again_and_when_it_is(
     for bell in bells:
         work = world.think(bell)
         spent = Spent(Outcome.OK, usage=Usage(10, 0, 5), cost_usd=1.5, billed=True)
-        ended = decide_think(work.hot, OverBudget(1.0), Limits())
+        ended = decide_think(work.hot, OverBudget(1.0), RunConfig())
         apply_think(world.store, work.lease, ended, spent)
     assert retry_batch(world.store, batch_id) == 2
     assert (world.batch(batch_id).carried_usd, world.batch(batch_id).cost_usd) == (3.0, 0.0)
@@ -202,7 +203,7 @@ def _one_call(world: World, dice: random.Random, bell: Bell, late: list[tuple[Le
     used, allotted = work.hot.cost_usd + work.hot.reserved_usd, work.hot.allotment_usd
     assert allotted is not None
     if used + bound > allotted:
-        decision = decide_think(work.hot, OverBudget(bound), Limits())
+        decision = decide_think(work.hot, OverBudget(bound), RunConfig())
         apply_think(world.store, lease, decision, Spent(Outcome.DEFERRED))
         return
     assert reserve(world.store, lease, bound)
@@ -216,7 +217,7 @@ def _one_call(world: World, dice: random.Random, bell: Bell, late: list[tuple[Le
         known = Spent("ok", usage=Usage(1, 0, 1), cost_usd=dice.uniform(0, bound), billed=True)
         spent = known if fate < 0.9 else Spent("ok", billed=True)
         event = Answered("Two.") if dice.random() < 0.3 else GivenBack(Outcome.HANDED_BACK)
-        apply_think(world.store, lease, decide_think(work.hot, event, Limits()), spent)
+        apply_think(world.store, lease, decide_think(work.hot, event, RunConfig()), spent)
 
 
 def test_an_ending_that_is_not_settled_yet_is_not_spent_twice(world: World) -> None:

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack, Limits
+from worker.core.moves import GivenBack
 from worker.core.states import Outcome
 from worker.store.applies import Spent, apply_think
 from worker.store.claims import claim_call, claim_think
@@ -88,7 +89,7 @@ def test_a_run_paused_again_before_it_got_its_slot_goes_back_to_waiting(world: W
 def test_an_unparked_run_that_waits_for_a_moment_of_its_own_is_rung_for_then(world: World, stepped_clock: None) -> None:
     run_id, bell = world.start()
     work = world.think(bell)
-    decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, 100.0, "a bucket"), Limits())
+    decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, 100.0, "a bucket"), RunConfig())
     apply_think(world.store, work.lease, decision, Spent(Outcome.DEFERRED))
     pause_run(world.store, run_id)
     park_paused(world.store)
@@ -166,7 +167,7 @@ def test_at_its_bound_of_parked_runs_a_batch_admits_no_more_and_others_go_on(wor
 
 def _park(world: World, bell) -> None:  # type: ignore[no-untyped-def]
     work = world.think(bell)
-    decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, reason="paused", park=parked_for("m")), Limits())
+    decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, reason="paused", park=parked_for("m")), RunConfig())
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.DEFERRED)) is not None
 
 

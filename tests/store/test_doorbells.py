@@ -10,8 +10,9 @@ from sqlalchemy import select
 from tests.store.conftest import World, world_on
 from tests.store.racing import Held, running_into
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Limits, ModelFailed
+from worker.core.moves import ModelFailed
 from worker.core.states import Outcome
 from worker.store.applies import Spent, apply_think
 from worker.store.claims import claim_call, claim_think
@@ -90,7 +91,7 @@ def test_a_message_that_comes_before_its_due_time_claims_nothing(world: World, s
 def _wait(world: World, bell: Bell, seconds: float) -> Bell:
 
     work = world.think(bell)
-    decision = decide_think(work.hot, ModelFailed("429", seconds, "asked to wait"), Limits())
+    decision = decide_think(work.hot, ModelFailed("429", seconds, "asked to wait"), RunConfig())
     applied = apply_think(world.store, work.lease, decision, Spent(Outcome.ERROR))
     assert applied is not None
     return applied.bells[0]

@@ -9,8 +9,9 @@ from sqlalchemy import select
 
 from tests.store.conftest import World
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Limits, NewCall
+from worker.core.moves import Acted, NewCall
 from worker.core.states import Outcome
 from worker.store.applies import Spent, StepRecord, apply_think
 from worker.store.claims import claim_call
@@ -30,7 +31,7 @@ def waiting(world: World, stepped_clock: None) -> str:
     work = world.think(bell)
     call = NewCall("transfer", {"euros": 5}, "tools.local", held="approval")
     applied = apply_think(
-        world.store, work.lease, decide_think(work.hot, Acted((call,), "I act."), Limits()), Spent("ok"), RECORD
+        world.store, work.lease, decide_think(work.hot, Acted((call,), "I act."), RunConfig()), Spent("ok"), RECORD
     )
     assert applied is not None and applied.bells == (), "nobody is rung for before a person has spoken"
     return run_id

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import update
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Limits, ModelFailed
+from worker.core.moves import ModelFailed
 from worker.core.records import Adaptation
 from worker.core.remedies import PauseKind
 from worker.store.applies import Spent, apply_think
@@ -64,7 +65,7 @@ def test_it_is_forgotten_by_command(store: Store) -> None:
 
 def failing(world: World, work: ThinkWork) -> ThinkWork:
     """The model call fails once more, and is claimed again."""
-    decision = decide_think(work.hot, ModelFailed("no", 0.0, "no"), Limits(max_model_failures=100))
+    decision = decide_think(work.hot, ModelFailed("no", 0.0, "no"), RunConfig(max_model_failures=100))
     applied = apply_think(world.store, work.lease, decision, Spent("error", "no"))
     assert applied is not None
     later(1.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from tests.store.conftest import RECORD, SPENT, World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, Limits, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, NewCall
 from worker.store.applies import Spent, apply_call, apply_think
 from worker.store.tables import active, batches, endings, runs, steps, tool_calls
 
@@ -16,7 +17,7 @@ def test_a_run_thinks_acts_twice_side_by_side_and_answers(world: World) -> None:
     (bell,) = world.admit().bells
     work = world.think(bell)
     calls = (NewCall("calculator", {"expression": "1+1"}, "tools.local"),) * 2
-    acted = decide_think(work.hot, Acted(calls, "I add."), Limits())
+    acted = decide_think(work.hot, Acted(calls, "I add."), RunConfig())
     applied = apply_think(world.store, work.lease, acted, SPENT, RECORD)
     assert applied is not None and [b.call for b in applied.bells] == [1, 2]
 
@@ -30,7 +31,7 @@ def test_a_run_thinks_acts_twice_side_by_side_and_answers(world: World) -> None:
 
     work = world.think(results[1].bells[0])
     assert work.hot.step == 2
-    answered = decide_think(work.hot, Answered("Four."), Limits())
+    answered = decide_think(work.hot, Answered("Four."), RunConfig())
     applied = apply_think(world.store, work.lease, answered, SPENT, RECORD)
     assert applied is not None and applied.ended
 

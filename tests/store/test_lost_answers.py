@@ -8,8 +8,9 @@ from sqlalchemy.exc import OperationalError
 
 from tests.store.conftest import RECORD, SPENT, World, world_on
 from tests.store.racing import answer_lost
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Answered, Limits, NewCall
+from worker.core.moves import Acted, Answered, NewCall
 from worker.core.records import Usage
 from worker.core.states import Outcome
 from worker.store.admission import admit
@@ -53,7 +54,7 @@ def test_a_claimed_tool_call_is_found_again_and_its_start_is_known_by_the_one_th
 def test_a_model_calls_apply_lands_once_and_is_read_back(world: World) -> None:
     run_id, bell = world.start()
     work = world.think(bell)
-    decision = decide_think(work.hot, Acted((NewCall("calculator", {}, "tools.local"),), "I add."), Limits())
+    decision = decide_think(work.hot, Acted((NewCall("calculator", {}, "tools.local"),), "I add."), RunConfig())
     assert not landed(world.store, work.lease)
     with answer_lost(world.store), pytest.raises(OperationalError):
         apply_think(world.store, work.lease, decision, SPENT, RECORD)
@@ -67,7 +68,7 @@ def test_a_model_calls_apply_lands_once_and_is_read_back(world: World) -> None:
 def test_a_runs_end_lands_once_and_is_read_back(world: World) -> None:
     run_id, bell = world.start()
     work = world.think(bell)
-    decision = decide_think(work.hot, Answered("Four."), Limits())
+    decision = decide_think(work.hot, Answered("Four."), RunConfig())
     with answer_lost(world.store), pytest.raises(OperationalError):
         apply_think(world.store, work.lease, decision, SPENT, RECORD)
     assert apply_think(world.store, work.lease, decision, SPENT, RECORD) is None

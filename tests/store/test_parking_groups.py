@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Limits, NewCall
+from worker.core.moves import Acted, NewCall
 from worker.store.applies import Spent, StepRecord, apply_think
 from worker.store.claims import claim_call
 from worker.store.liveness import WorkerInfo, register
@@ -24,7 +25,7 @@ def test_a_run_without_workers_for_its_tools_gives_its_slot_away_and_takes_one_a
     first, second = world.admit(hot_set=2).bells
     for bell in (first, second):
         work = world.think(bell)
-        acted = decide_think(work.hot, Acted((NewCall("lookup", {}, "tools.rare"),), "I look."), Limits())
+        acted = decide_think(work.hot, Acted((NewCall("lookup", {}, "tools.rare"),), "I look."), RunConfig())
         applied = apply_think(world.store, work.lease, acted, Spent("ok"), RECORD)
         assert applied is not None
     assert world.admit(hot_set=2).bells == (), "both slots are taken"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.store.conftest import RECORD, SPENT, World
 from tests.store.racing import Held, running_into
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Limits, NewCall
+from worker.core.moves import Acted, NewCall
 from worker.store.applies import apply_think
 from worker.store.claims import claim_call
 from worker.store.held import approve, held_calls
@@ -21,7 +22,7 @@ def test_a_call_approved_between_the_look_and_the_parking_begins_all_the_same(
     run_id, bell = world.start()
     work = world.think(bell)
     call = NewCall("calculator", {}, "tools.local", held="approval")
-    apply_think(world.store, work.lease, decide_think(work.hot, Acted((call,), "I pay."), Limits()), SPENT, RECORD)
+    apply_think(world.store, work.lease, decide_think(work.hot, Acted((call,), "I pay."), RunConfig()), SPENT, RECORD)
     CLOCK.moment = 1_000_060.0
     (waiting,) = held_calls(world.store, run_id)
     parking = Held(world.store, lambda: park_unserved(world.store, SERVED, 15.0), "SELECT active.run_id \nFROM active")

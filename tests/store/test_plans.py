@@ -11,6 +11,7 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import event, text
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.store.claims import claim_think
 from worker.store.control import pause_batch
 from worker.store.session import Store
@@ -30,7 +31,7 @@ SELECT :prefix || n, :batch, 'local', n, 'What is 1 + 1?', :config FROM generate
 
 def fill(world: World, count: int) -> str:
     """A sealed batch of many runs, made inside the database."""
-    config = put_configuration(world.store, {"agent": "assistant"})
+    config = put_configuration(world.store, RunConfig(name="assistant"))
     batch_id, _ = open_batch(world.store, NewBatch())
     with world.store.write() as tx:
         tx.execute(text(_FILL), {"prefix": f"{batch_id}-", "batch": batch_id, "config": config, "count": count})

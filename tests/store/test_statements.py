@@ -9,8 +9,9 @@ import redis
 
 from tests.services.counting import Counted
 from tests.store.conftest import RECORD, SPENT, World, world_on
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Answered, Limits, NewCall
+from worker.core.moves import Acted, Answered, NewCall
 from worker.store.applies import apply_think
 from worker.store.claims import claim_think, start_call
 from worker.store.session import Store
@@ -37,7 +38,7 @@ def test_a_step_with_one_tool_call_costs_so_many_statements(world: World) -> Non
     _, bell = world.start()
     lease, at_once = world.lease(bell), world.store.at_once
     assert cost(world, lambda: claim_think(world.store, lease)) == (1 if at_once else 2)
-    acted = decide_think(world.hot_view(bell), Acted((CALL,), "I add."), Limits())
+    acted = decide_think(world.hot_view(bell), Acted((CALL,), "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (1 if at_once else 4)
     call_lease = world.lease(world.pending(bell))
     assert cost(world, lambda: world.claim(call_lease)) == (1 if at_once else 3)
@@ -49,7 +50,7 @@ def test_ever_more_calls_in_a_step_cost_no_more_statements_when_they_are_asked_f
     _, bell = world.start()
     lease = world.lease(bell)
     claim_think(world.store, lease)
-    acted = decide_think(world.hot_view(bell), Acted((CALL,) * 20, "I add."), Limits())
+    acted = decide_think(world.hot_view(bell), Acted((CALL,) * 20, "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (
         1 if world.store.at_once else 4
     )
@@ -59,7 +60,7 @@ def test_an_answer_costs_so_many_statements(world: World) -> None:
     _, bell = world.start()
     lease = world.lease(bell)
     claim_think(world.store, lease)
-    answered = decide_think(world.hot_view(bell), Answered("Two."), Limits())
+    answered = decide_think(world.hot_view(bell), Answered("Two."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, answered, SPENT, RECORD)) == (
         1 if world.store.at_once else 5
     )
@@ -90,7 +91,7 @@ def test_settling_costs_as_many_statements_for_one_ending_as_for_many(world: Wor
 
 
 def test_submitting_costs_one_statement_for_each_chunk_beside_its_rows(world: World) -> None:
-    config = put_configuration(world.store, {"agent": "assistant"})
+    config = put_configuration(world.store, RunConfig(name="assistant"))
     batch_id, _ = open_batch(world.store, NewBatch())
     new = [NewRun("What is 1 + 1?", config)] * 500
     rows = 0 if world.store.postgres else 1  # on PostgreSQL they are copied in, past the statements

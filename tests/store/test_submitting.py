@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.store import submit
 from worker.store.session import CLOCK
 from worker.store.submit import (
@@ -31,7 +32,7 @@ from worker.store.tables import batches, runs
 
 
 def questions(world: World, *ids: str | None) -> list[NewRun]:
-    config = put_configuration(world.store, {"agent": "assistant"})
+    config = put_configuration(world.store, RunConfig(name="assistant"))
     return [NewRun("What?", config, custom_id, {"id": custom_id}) for custom_id in ids]
 
 
@@ -121,7 +122,7 @@ def test_submissions_left_behind_are_cleared_away_after_a_while(world: World) ->
 
 def test_metadata_and_text_of_any_kind_come_back_as_they_went_in(world: World) -> None:
     batch_id, _ = open_batch(world.store, NewBatch())
-    config = put_configuration(world.store, {"agent": "assistant"})
+    config = put_configuration(world.store, RunConfig(name="assistant"))
     odd = "tab\tback\\slash\nnew line \\N 我爱 \"quotes\" 'x' \u2028"
     new = [NewRun(odd, config, odd[:8], {"k": odd, "n": [1, None, 2.5]}, odd), NewRun("b", config)]
     add_runs(world.store, batch_id, LOCAL_OWNER, 1, new)

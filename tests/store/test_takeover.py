@@ -6,8 +6,9 @@ import pytest
 
 from tests.store.conftest import SPENT, World, world_on
 from worker.core.bells import Bell
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think, unknown_outcome
-from worker.core.moves import Answered, Limits
+from worker.core.moves import Answered
 from worker.core.records import Usage
 from worker.core.states import Outcome, WorkerState
 from worker.store.applies import Applied, Spent, apply_think
@@ -94,7 +95,7 @@ def test_a_frozen_worker_that_wakes_after_takeover_writes_nothing_but_its_waste(
     die(world, frozen)
     (again,) = take_over(world)
     assert not beat(world.store, frozen)
-    decision = decide_think(work.hot, Answered("too late"), Limits())
+    decision = decide_think(work.hot, Answered("too late"), RunConfig())
     assert apply_think(world.store, work.lease, decision, SPENT) is None
     assert claim_think(world.store, world.lease(other, frozen)) is None
     assert claim_think(world.store, world.lease(again, frozen)) is None
@@ -217,6 +218,6 @@ def test_the_parent_of_a_pool_child_that_died_finds_what_it_held(world: World) -
     lease = world.think(bell).lease
     found = attempt_lease(world.store, bell.run_id, 1, 0, 1, world.worker_id)
     assert found is not None and found.token == lease.token
-    decision = decide_think(hot_of(world.hot(bell.run_id)), Answered("x"), Limits())
+    decision = decide_think(hot_of(world.hot(bell.run_id)), Answered("x"), RunConfig())
     assert apply_think(world.store, found, decision, SPENT) == Applied(ended=True)
     assert attempt_lease(world.store, bell.run_id, 1, 0, 1, world.worker_id) is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallView, End, GivenBack, Hot, Limits, Move, NewCall
+from worker.core.moves import Acted, Answered, CallEnded, CallView, End, GivenBack, Hot, Move, NewCall
 from worker.core.states import Outcome
 
 THINKING = Hot(phase="think", step=1)
@@ -11,7 +12,7 @@ ADD = NewCall("calculator", {"expression": "2 + 2"}, "tools.local")
 
 
 def test_an_action_moves_the_run_to_its_calls() -> None:
-    decision = decide_think(THINKING, Acted((ADD, ADD), "I add twice."), Limits())
+    decision = decide_think(THINKING, Acted((ADD, ADD), "I add twice."), RunConfig())
     assert isinstance(decision, Move) and decision.changes["phase"] == "act" and decision.changes["pending"] == 2
 
 
@@ -23,12 +24,12 @@ def test_only_the_last_call_of_a_step_moves_the_run_on() -> None:
 
 
 def test_an_answer_ends_the_run() -> None:
-    decision = decide_think(THINKING, Answered("Four."), Limits())
+    decision = decide_think(THINKING, Answered("Four."), RunConfig())
     assert isinstance(decision, End) and decision.answer == "Four."
 
 
 def test_an_action_at_the_last_step_ends_the_run_and_keeps_its_last_words() -> None:
-    decision = decide_think(THINKING, Acted((ADD,), "I would add."), Limits(max_steps=1))
+    decision = decide_think(THINKING, Acted((ADD,), "I would add."), RunConfig(max_steps=1))
     assert isinstance(decision, End) and (decision.code, decision.partial) == ("max_steps", "I would add.")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.store.conftest import World
+from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Answered, Limits
+from worker.core.moves import Answered
 from worker.core.states import Outcome
 from worker.store.applies import Spent, StepRecord, apply_think
 from worker.store.claims import claim_think
@@ -28,6 +29,6 @@ def test_a_result_lands_once_under_its_token(world: World) -> None:
     world.submit()
     (bell,) = world.admit().bells
     work = world.think(bell)
-    decision = decide_think(work.hot, Answered("Four."), Limits())
+    decision = decide_think(work.hot, Answered("Four."), RunConfig())
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is not None
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is None, "fenced out"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
 from tools.registry import load_tools
 from worker.agents import load_agents
 from worker.cli.output import json_option, note_practice, print_json, print_table
-from worker.core.records import Example, JsonObject, Message, Observed, Turn
+from worker.core.config import RunConfig
+from worker.core.records import Message
 from worker.dialects import dialect
 from worker.dialects.prompt import messages, system_prompt
 from worker.settings import settings
@@ -25,16 +25,16 @@ def agents_group(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     agents = load_agents(settings())
-    bodies = [agents.configuration(name) for name in agents.agents]
+    configs = [agents.configuration(name) for name in agents.agents]
     if as_json:
-        print_json(bodies)
+        print_json([config.body() for config in configs])
         return
-    print_table(("agent", "model", "dialect", "steps", "tools"), [_row(body) for body in bodies])
-    note_practice(any(body["simulated"] for body in bodies))
+    print_table(("agent", "model", "dialect", "steps", "tools"), [_row(config) for config in configs])
+    note_practice(any(config.simulated for config in configs))
 
 
-def _row(body: JsonObject) -> tuple[object, ...]:
-    return body["name"], body["model"], body["dialect"], body["max_steps"], ", ".join(body["tools"])
+def _row(config: RunConfig) -> tuple[object, ...]:
+    return config.name, config.model, config.dialect, config.max_steps, ", ".join(config.tools)
 
 
 @agents_group.command("show")
@@ -44,11 +44,11 @@ def _row(body: JsonObject) -> tuple[object, ...]:
 @json_option
 def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) -> None:
     """One agent: its settings, or with --prompt what a model is sent."""
-    body = load_agents(settings()).configuration(name)
+    config = load_agents(settings()).configuration(name)
     if not whole_prompt:
-        print_json(body)
+        print_json(config.body())
         return
-    sent = prompt_of(body, question)
+    sent = prompt_of(config, question)
     if as_json:
         print_json(sent)
         return
@@ -57,16 +57,9 @@ def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) ->
         echo(message.get("content") or json.dumps(message.get("tool_calls"), ensure_ascii=False))
 
 
-def prompt_of(body: JsonObject, question: str) -> list[Message]:
+def prompt_of(config: RunConfig, question: str) -> list[Message]:
     """The conversation of a first step."""
-    tools = load_tools(settings().tool_modules).known(body["tools"])
-    examples = [_example(given) for given in body["examples"]]
-    spoken = dialect(body["dialect"])
-    return messages(spoken, system_prompt(spoken, tools, body["instructions"]), examples, question, ())
-
-
-def _example(given: dict[str, Any]) -> Example:
-    turns = tuple(
-        Turn(call["thought"], (Observed(call["tool"], call["args"], call["observation"]),)) for call in given["calls"]
-    )
-    return Example(given["question"], turns, given["answer"], given.get("thought", ""))
+    tools = load_tools(settings().tool_modules).known(config.tools)
+    examples = [given.example() for given in config.examples]
+    spoken = dialect(config.dialect)
+    return messages(spoken, system_prompt(spoken, tools, config.instructions), examples, question, ())

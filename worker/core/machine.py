@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from worker.core.config import RunConfig
 from worker.core.moves import (
     Acted,
     Answered,
@@ -16,7 +17,6 @@ from worker.core.moves import (
     End,
     GivenBack,
     Hot,
-    Limits,
     ModelFailed,
     Move,
     OverBudget,
@@ -40,24 +40,24 @@ FINAL_REASONS = {
 }
 
 
-def last_step(hot: Hot, limits: Limits) -> str | None:
+def last_step(hot: Hot, config: RunConfig) -> str | None:
     """Why the model must answer in this step, or None."""
     if hot.final_reason:
         return hot.final_reason
-    return "max_steps" if hot.step >= limits.max_steps else None
+    return "max_steps" if hot.step >= config.max_steps else None
 
 
-def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
+def decide_think(hot: Hot, event: ThinkEvent, config: RunConfig) -> Move | End:
     """What follows from the end of a model call's attempt."""
     match event:
         case Answered(answer):
             return End(RunState.SUCCEEDED, answer=answer)
         case Acted():
-            return _acted(hot, event, limits)
+            return _acted(hot, event, config)
         case Unreadable():
-            return _unreadable(hot, event, limits)
+            return _unreadable(hot, event, config)
         case UsedUp():
-            return _used_up(hot, limits)
+            return _used_up(hot, config)
         case Rejected(code, message):
             return End(RunState.FAILED, code, message, partial=hot.last_words)
         case Overflowed(message):
@@ -65,13 +65,13 @@ def decide_think(hot: Hot, event: ThinkEvent, limits: Limits) -> Move | End:
         case OverBudget(bound_usd):
             return End(RunState.FAILED, "budget", _over_budget(hot, bound_usd), partial=hot.last_words)
         case ModelFailed():
-            return _model_failed(hot, event, limits)
+            return _model_failed(hot, event, config)
         case GivenBack():
             return _think_given_back(hot, event)
 
 
-def _acted(hot: Hot, event: Acted, limits: Limits) -> Move | End:
-    final = last_step(hot, limits)
+def _acted(hot: Hot, event: Acted, config: RunConfig) -> Move | End:
+    final = last_step(hot, config)
     if final:
         message = f"{FINAL_REASONS[final]}, and the model still called a tool instead of answering."
         return End(RunState.FAILED, final, message, partial=event.words or hot.last_words)
@@ -84,42 +84,42 @@ def _acted(hot: Hot, event: Acted, limits: Limits) -> Move | End:
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0}, calls=event.calls)
 
 
-def _unreadable(hot: Hot, event: Unreadable, limits: Limits) -> Move | End:
+def _unreadable(hot: Hot, event: Unreadable, config: RunConfig) -> Move | End:
     streak = hot.malformed + 1
     words = event.words or hot.last_words
-    final = last_step(hot, limits)
-    if streak >= limits.max_malformed and event.cut:
-        return End(RunState.FAILED, "output_limit", _all_cut(streak, hot, limits), partial=words)
-    if streak >= limits.max_malformed:
+    final = last_step(hot, config)
+    if streak >= config.max_malformed and event.cut:
+        return End(RunState.FAILED, "output_limit", _all_cut(streak, hot, config), partial=words)
+    if streak >= config.max_malformed:
         return End(RunState.FAILED, "malformed_replies", _all_unreadable(streak, event), partial=words)
-    if final and hot.step >= limits.max_steps:
+    if final and hot.step >= config.max_steps:
         message = f"{FINAL_REASONS[final]}, and the model's reply could not be read. {_why(event)}".rstrip()
         return End(RunState.FAILED, final, message, partial=words)
     changes = {**_FRESH, "malformed": streak, "last_words": words}
     return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
 
 
-def output_tokens(hot: Hot, limits: Limits) -> int:
+def output_tokens(hot: Hot, config: RunConfig) -> int:
     """The output limit of the run's next model call."""
-    return limits.raised_output_tokens if hot.output_raises else limits.max_output_tokens
+    return config.raised_output_tokens if hot.output_raises else config.output_tokens
 
 
-def may_raise(hot: Hot, limits: Limits) -> bool:
+def may_raise(hot: Hot, config: RunConfig) -> bool:
     """Whether the output limit of this run was not raised yet, and its configuration allows it."""
-    return not hot.output_raises and limits.raised_output_tokens > limits.max_output_tokens
+    return not hot.output_raises and config.raised_output_tokens > config.output_tokens
 
 
-def _used_up(hot: Hot, limits: Limits) -> Move | End:
+def _used_up(hot: Hot, config: RunConfig) -> Move | End:
     """The same step once more with a higher output limit, if that was not tried yet; to ask for less would not help."""
-    if may_raise(hot, limits):
+    if may_raise(hot, config):
         return Move({"phase": Phase.THINK, "attempt": hot.attempt + 1, "output_raises": hot.output_raises + 1})
-    return End(RunState.FAILED, "output_limit", used_up(hot, limits), partial=hot.last_words)
+    return End(RunState.FAILED, "output_limit", used_up(hot, config), partial=hot.last_words)
 
 
-def used_up(hot: Hot, limits: Limits) -> str:
+def used_up(hot: Hot, config: RunConfig) -> str:
     """What people read of a reply that was nothing but thinking."""
-    most = output_tokens(hot, limits)
-    raised = f", raised from {limits.max_output_tokens}" if most > limits.max_output_tokens else ""
+    most = output_tokens(hot, config)
+    raised = f", raised from {config.output_tokens}" if most > config.output_tokens else ""
     return (
         f"Thinking used up all {most} output tokens of a reply (max_output_tokens{raised}), and nothing was said. "
         "Set max_output_tokens higher, or let the model think less."
@@ -136,9 +136,9 @@ def _why(event: Unreadable) -> str:
     return " ".join(event.reason.split())[:_MAX_REASON_CHARS]
 
 
-def _all_cut(streak: int, hot: Hot, limits: Limits) -> str:
+def _all_cut(streak: int, hot: Hot, config: RunConfig) -> str:
     return (
-        f"{streak} replies in a row were cut off at {output_tokens(hot, limits)} output tokens (max_output_tokens). "
+        f"{streak} replies in a row were cut off at {output_tokens(hot, config)} output tokens (max_output_tokens). "
         "Set max_output_tokens higher, or ask for shorter answers."
     )
 
@@ -158,9 +158,9 @@ def _over_budget(hot: Hot, bound_usd: float) -> str:
     )
 
 
-def _model_failed(hot: Hot, event: ModelFailed, limits: Limits) -> Move | End:
+def _model_failed(hot: Hot, event: ModelFailed, config: RunConfig) -> Move | End:
     failures = hot.failures + event.counts
-    if failures >= limits.max_model_failures:
+    if failures >= config.max_model_failures:
         message = f"The model call failed {failures} times; the last time: {event.message}"
         return End(RunState.FAILED, "internal", message, partial=hot.last_words)
     changes = {"phase": Phase.WAIT, "attempt": hot.attempt + 1, "failures": failures, "wait_reason": event.reason}

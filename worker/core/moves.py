@@ -3,42 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from worker.core.states import Outcome, RunState
-
-OUTPUT_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-"""How the chat API calls the output limit: an old name and a new one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a run may use, from its configuration."""
-
-    max_steps: int = 10
-    max_malformed: int = 3
-    max_model_failures: int = 5
-    max_output_tokens: int = 4096
-    """Of one reply."""
-    max_output_tokens_ceiling: int | None = None
-    """To how much that is raised, once, when thinking used it up; None: to twice as much."""
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Limits:
-        """From a configuration. An output limit in its `extra_body` has the last word, and is never raised."""
-        values = {item.name: body[item.name] for item in fields(cls) if item.name in body}
-        extra_body = body.get("extra_body") or {}
-        own = [extra_body[name] for name in OUTPUT_LIMIT_FIELDS if isinstance(extra_body.get(name), int)]
-        if own:
-            values |= {"max_output_tokens": max(own), "max_output_tokens_ceiling": max(own)}
-        return cls(**values)
-
-    @property
-    def raised_output_tokens(self) -> int:
-        """The output limit once it was raised; the same as before where that is not allowed."""
-        ceiling = self.max_output_tokens_ceiling
-        return max(self.max_output_tokens, 2 * self.max_output_tokens if ceiling is None else ceiling)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,32 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
+from worker.core.config import OUTPUT_LIMIT_FIELDS, Agent, EndpointLimits, RunConfig
 from worker.core.records import JsonObject, Message
 from worker.llm.address import parse_address
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the whole fleet may do at one endpoint and model; None: no limit."""
-
-    requests_per_min: int | None = None
-    tokens_per_min: int | None = None
-    concurrent: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("requests_per_min", "tokens_per_min", "concurrent"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}: it must be at least 1, or absent for no limit")
-
-    def __bool__(self) -> bool:
-        """Whether there is any limit at all."""
-        return (self.requests_per_min, self.tokens_per_min, self.concurrent) != (None, None, None)
+_DEFAULT = Agent()
+_NO_LIMITS = EndpointLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +40,7 @@ class ModelRequest:
     @property
     def most_output_tokens(self) -> int:
         """What the endpoint may write at most, as the request that leaves says."""
-        limits = [self.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        limits = [self.extra_body.get(name) for name in OUTPUT_LIMIT_FIELDS]
         # Under whichever name it goes out, and whichever of two names the endpoint obeys: the largest.
         most = max(self.max_output_tokens or 0, *(limit if isinstance(limit, int) else 0 for limit in limits))
         choices = self.extra_body.get("n")
@@ -75,44 +61,38 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """An agent's model settings: with the name of the variable that holds the key, never a key or a login."""
+    """How a configuration reaches its model. It holds the name of the variable with the key, never a key or a login."""
 
     model: str
     base_url: str = OPENAI_BASE_URL
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = 0.0
-    send_stop: bool = True
-    max_output_tokens: int = 4096
-    context_window: int | None = None
-    call_time_limit_s: float = 300.0
+    api_key_env: str = _DEFAULT.api_key_env
+    temperature: float | None = _DEFAULT.temperature
+    send_stop: bool = _DEFAULT.send_stop
+    max_output_tokens: int = _DEFAULT.max_output_tokens
+    call_time_limit_s: float = _DEFAULT.call_time_limit_s
     reasoning_effort: str | None = None
     extra_body: JsonObject = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: EndpointLimits = _NO_LIMITS
 
     def __post_init__(self) -> None:
-        if not self.model.strip():
-            raise ValueError("model is empty: name the model to ask")
         # A frozen dataclass has no other way to bring a field into its one form, and no secret may stay in it.
         object.__setattr__(self, "base_url", parse_address(self.base_url).url)
-        if self.call_time_limit_s <= 0:
-            raise ValueError(f"call_time_limit_s is {self.call_time_limit_s}: it must be above 0")
-        if self.max_output_tokens < 1:
-            raise ValueError(f"max_output_tokens is {self.max_output_tokens}: it must be at least 1")
 
     @classmethod
-    def from_settings(cls, values: Mapping[str, Any]) -> EndpointSettings:
-        """From a table of the agents file or a stored configuration. ValueError names an unknown or wrong setting."""
-        known = {item.name for item in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise ValueError(f"unknown model setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
-        limits = values.get("limits") or Limits()
-        if isinstance(limits, Mapping):
-            try:
-                limits = Limits(**limits)
-            except TypeError:
-                raise ValueError("limits takes requests_per_min, tokens_per_min and concurrent only") from None
-        return cls(**{**values, "limits": limits})
+    def of(cls, config: RunConfig, base_url: str) -> EndpointSettings:
+        """The endpoint of a configuration at this address. `ValueError` for an address that is none."""
+        return cls(
+            model=config.model,
+            base_url=base_url,
+            api_key_env=config.api_key_env,
+            temperature=config.temperature,
+            send_stop=config.send_stop,
+            max_output_tokens=config.max_output_tokens,
+            call_time_limit_s=config.call_time_limit_s,
+            reasoning_effort=config.reasoning_effort,
+            extra_body=config.extra_body,
+            limits=config.limits or _NO_LIMITS,
+        )
 
     @property
     def endpoint_id(self) -> str:

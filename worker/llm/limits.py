@@ -16,7 +16,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from worker.llm.endpoint import Limits
+from worker.core.config import EndpointLimits
 from worker.llm.limit_script import SCRIPT
 
 HOLD_S = 900.0
@@ -75,7 +75,7 @@ class Limiter:
     def acquire(
         self,
         key: str,
-        limits: Limits,
+        limits: EndpointLimits,
         tokens: int,
         token_id: str,
         now_s: float,

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
+from worker.core.config import RunConfig
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
@@ -100,11 +101,12 @@ def _upsert(store: Store) -> Any:
     return postgresql.insert if store.postgres else sqlite.insert
 
 
-def put_configuration(store: Store, body: JsonObject) -> str:
+def put_configuration(store: Store, config: RunConfig) -> str:
     """Stores a configuration once, under its hash, and returns that."""
+    body = config.body()
     digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
-    row = {"hash": digest, "body": body, "time_limit_s": body.get("time_limit_s")}
-    row["call_time_limit_s"] = body.get("call_time_limit_s", 300.0)
+    times = {"time_limit_s": config.time_limit_s, "call_time_limit_s": config.call_time_limit_s}
+    row = {"hash": digest, "body": body, **times}
     with store.read() as tx:
         if tx.execute(select(configurations.c.hash).where(configurations.c.hash == digest)).scalar() is not None:
             return digest
@@ -113,13 +115,13 @@ def put_configuration(store: Store, body: JsonObject) -> str:
     return digest
 
 
-def get_configuration(store: Store, digest: str) -> JsonObject:
+def get_configuration(store: Store, digest: str) -> RunConfig:
     """A stored configuration; `LookupError` for an unknown hash."""
     with store.read() as tx:
         body = tx.execute(select(configurations.c.body).where(configurations.c.hash == digest)).scalar()
     if body is None:
         raise LookupError(f"There is no configuration {digest}.")
-    return dict(body)
+    return RunConfig.stored(body)
 
 
 def open_batch(store: Store, new: NewBatch, wait_s: float = WAIT_S) -> tuple[str, bool]:

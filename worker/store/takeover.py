@@ -17,7 +17,6 @@ from worker.core.moves import (
     CallView,
     GivenBack,
     Hot,
-    Limits,
     ModelFailed,
     ThinkEvent,
 )
@@ -108,9 +107,9 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
     if row is None:
         return None
     hot = hot_of(row)
-    limits = Limits.of(get_configuration(store, row.config_hash))
+    config = get_configuration(store, row.config_hash)
     spent = replace(spent, priced=hot.allotment_usd is not None or hot.cost_usd > 0)
-    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), limits), spent)
+    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), config), spent)
 
 
 def _think_event(held: Held, reason: str) -> ThinkEvent:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any
 
 from tools.base import BadArguments, Tool
+from worker.core.config import RunConfig
 from worker.core.echo import message_extra, to_store, untied
 from worker.core.endings import Ending, ending_of
 from worker.core.folding import fold
 from worker.core.loops import looping
 from worker.core.machine import FINAL_REASONS, last_step
-from worker.core.moves import Acted, Answered, Hot, Limits, NewCall, ThinkEvent, Unreadable, UsedUp
+from worker.core.moves import Acted, Answered, Hot, NewCall, ThinkEvent, Unreadable, UsedUp
 from worker.core.records import (
     Actions,
     Answer,
-    Example,
     JsonObject,
     Malformed,
     Message,
@@ -54,12 +53,12 @@ class Prompt:
         return sum(len(str(value).encode("utf-8", "replace")) for value in values)
 
 
-def prompt(body: JsonObject, system: str, tools: Sequence[Tool], past: History, hot: Hot, endpoint_id: str) -> Prompt:
+def prompt(config: RunConfig, system: str, tools: Sequence[Tool], past: History, hot: Hot, endpoint_id: str) -> Prompt:
     """The whole conversation after the system prompt; at a last step the model is told to answer now."""
-    spoken = dialect(body["dialect"])
-    final = last_step(hot, Limits.of(body))
+    spoken = dialect(config.dialect)
+    final = last_step(hot, config)
     notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
-    examples = [example_of(given) for given in body.get("examples", [])]
+    examples = [given.example() for given in config.examples]
     asked = messages(
         spoken, system, examples, past.question, fold(given_back(past.turns, endpoint_id), hot.folds), notice
     )
@@ -76,27 +75,19 @@ def _plain(turn: Turn) -> Turn:
     return replace(turn, calls=calls, extra={})
 
 
-def example_of(given: Mapping[str, Any]) -> Example:
-    """A few-shot example as the agents file writes it."""
-    turns = tuple(
-        Turn(call["thought"], (Observed(call["tool"], call["args"], call["observation"]),)) for call in given["calls"]
-    )
-    return Example(given["question"], turns, given["answer"], given.get("thought", ""))
-
-
 def read_reply(
-    reply: ModelReply, body: JsonObject, tools: Sequence[Tool], past: History, endpoint_id: str
+    reply: ModelReply, config: RunConfig, tools: Sequence[Tool], past: History, endpoint_id: str
 ) -> tuple[ThinkEvent, StepRecord]:
     """What the reply means, and what it leaves in the history."""
-    parsed = _parsed(reply.reply, body, tools)
-    event, kind, notice = _event(reply.reply, parsed, body, tools, past)
+    parsed = _parsed(reply.reply, config, tools)
+    event, kind, notice = _event(reply.reply, parsed, config, tools, past)
     record = StepRecord(
         kind=kind,
         reply=reply.reply.text,
         kept=parsed.kept,
         thought=parsed.thought,
         finish_reason=reply.finish_reason,
-        model=body["model"],
+        model=config.model,
         message=reply.reply.message if reply.reply.message.get("tool_calls") else None,
         notice=notice,
         answer=parsed.text if isinstance(parsed, Answer) else None,
@@ -119,23 +110,23 @@ def _extras(message: JsonObject, parsed: Parsed) -> JsonObject | None:
     return to_store(untied(extra, shown_no_more), [])
 
 
-def _parsed(reply: Reply, body: JsonObject, tools: Sequence[Tool]) -> Parsed:
+def _parsed(reply: Reply, config: RunConfig, tools: Sequence[Tool]) -> Parsed:
     """As the dialect reads it; prose that it cannot read is the answer where the agent's settings say so."""
-    parsed = dialect(body["dialect"]).parse(reply, tools)
-    if not isinstance(parsed, Malformed) or not body.get("plain_answers"):
+    parsed = dialect(config.dialect).parse(reply, tools)
+    if not isinstance(parsed, Malformed) or not config.plain_answers:
         return parsed
     text = prose(reply, tools)
     return parsed if text is None else Answer(text, thought="", kept=text, dropped=parsed.dropped)
 
 
 def _event(
-    reply: Reply, parsed: Parsed, body: JsonObject, tools: Sequence[Tool], past: History
+    reply: Reply, parsed: Parsed, config: RunConfig, tools: Sequence[Tool], past: History
 ) -> tuple[ThinkEvent, str, str | None]:
     if isinstance(parsed, Answer):
         return Answered(parsed.text), "answer", None
     if isinstance(parsed, Actions):
         known = {tool.name: tool for tool in tools}
-        gated = frozenset(body.get("approve", ()))
+        gated = frozenset(config.approve)
         calls = tuple(_call(request, known, gated) for request in parsed.calls)
         loop = looping(past.turns, [(call.tool, call.args) for call in calls])
         return Acted(calls, parsed.thought or parsed.kept, loop), "actions", None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
+from worker.core.config import RunConfig
 from worker.core.errors import (
     CallEnded,
     ContextOverflow,
@@ -14,7 +15,7 @@ from worker.core.errors import (
     StopReason,
     TransientError,
 )
-from worker.core.moves import GivenBack, Limits, ModelFailed, Overflowed, Rejected, ThinkEvent
+from worker.core.moves import GivenBack, ModelFailed, Overflowed, Rejected, ThinkEvent
 from worker.core.remedies import pause_kind, remedy
 from worker.core.retry import Verdict, code_of, delay_s, may_be_too_long, tries_left, verdict
 from worker.core.states import Outcome
@@ -42,7 +43,7 @@ def closed(endpoint: EndpointSettings, why: Pause) -> Thought:
 
 
 def ended_without_reply(
-    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, limits: Limits
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, config: RunConfig
 ) -> Thought:
     """What follows. Endpoints are paused here, for the whole fleet."""
     cost = rt.prices.cost_usd(endpoint.model, ended.usage)
@@ -58,7 +59,7 @@ def ended_without_reply(
         case OperatorError():
             return Thought(_out_of_order(rt, endpoint, ended, ended.retry_after_s), spent)
         case TransientError():
-            return Thought(_transient(rt, work, endpoint, ended, limits), spent)
+            return Thought(_transient(rt, work, endpoint, ended, config), spent)
         case ContextOverflow():
             return Thought(Overflowed(ended.message), spent)
         case RunError():
@@ -89,9 +90,9 @@ def _pause(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: flo
 
 
 def _transient(
-    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError, limits: Limits
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: TransientError, config: RunConfig
 ) -> ThinkEvent:
-    failures, most = work.hot.failures + 1, limits.max_model_failures
+    failures, most = work.hot.failures + 1, config.max_model_failures
     wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
     if error.pauses_endpoint and error.retry_after_s is None:
         rt.throttle.refused(endpoint)

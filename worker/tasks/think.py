@@ -6,18 +6,19 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from worker.agents import endpoint_of
+from worker.core.config import RunConfig
 from worker.core.errors import (
     CallEnded,
     StopReason,
     UserError,
 )
 from worker.core.machine import decide_think, may_raise, output_tokens, used_up
-from worker.core.moves import GivenBack, Limits, ModelFailed, OverBudget, ThinkEvent, UsedUp
-from worker.core.records import JsonObject
+from worker.core.moves import GivenBack, ModelFailed, OverBudget, ThinkEvent, UsedUp
 from worker.core.states import Outcome
 from worker.faults import reach
 from worker.llm.classify import FREE
@@ -56,12 +57,12 @@ def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
 
 def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
     work = _claim(rt, run_id, step, attempt)
-    body = rt.configuration(work.config_hash)
-    with rt.in_flight.attempt(work.lease.token, run_id, body["call_time_limit_s"] + MARGIN_S) as abort:
+    config = rt.configuration(work.config_hash)
+    with rt.in_flight.attempt(work.lease.token, run_id, config.call_time_limit_s + MARGIN_S) as abort:
         if rt.draining.is_set():
             abort.abort(StopReason.HAND_BACK)
-        thought = _think(rt, work, body, abort)
-    applied = _apply(rt, work, thought, Limits.of(body))
+        thought = _think(rt, work, config, abort)
+    applied = _apply(rt, work, thought, config)
     reach("think.applied")
     follow_up(rt, run_id, applied)
     if thought.spent.error:
@@ -84,13 +85,13 @@ def _claim(rt: Runtime, run_id: str, step: int, attempt: int) -> ThinkWork:
     raise Discarded
 
 
-def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thought:
+def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Thought:
     try:
-        endpoint = _endpoint(rt, work, body)
+        endpoint = _endpoint(rt, work, config)
         pause = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
         if pause is not None:
             return closed(endpoint, pause)
-        return _ask(rt, work, body, endpoint, abort)
+        return _ask(rt, work, config, endpoint, abort)
     except Discarded:
         raise
     except UserError as error:
@@ -106,17 +107,17 @@ def _think(rt: Runtime, work: ThinkWork, body: JsonObject, abort: Abort) -> Thou
         return Thought(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
 
 
-def _endpoint(rt: Runtime, work: ThinkWork, body: JsonObject) -> EndpointSettings:
-    endpoint = endpoint_of(body, rt.settings.practice_url)
+def _endpoint(rt: Runtime, work: ThinkWork, config: RunConfig) -> EndpointSettings:
+    endpoint = endpoint_of(config, rt.settings.practice_url)
     if not work.hot.output_raises:
         return endpoint
-    return replace(endpoint, max_output_tokens=output_tokens(work.hot, Limits.of(body)))
+    return replace(endpoint, max_output_tokens=output_tokens(work.hot, config))
 
 
-def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSettings, abort: Abort) -> Thought:
+def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSettings, abort: Abort) -> Thought:
     past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
-    tools, limits = rt.registry.known(body["tools"]), Limits.of(body)
-    asked = prompt(body, rt.system_prompt(work.config_hash), tools, past, work.hot, endpoint.endpoint_id)
+    tools = rt.registry.known(config.tools)
+    asked = prompt(config, rt.system_prompt(work.config_hash), tools, past, work.hot, endpoint.endpoint_id)
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
@@ -135,16 +136,17 @@ def _ask(rt: Runtime, work: ThinkWork, body: JsonObject, endpoint: EndpointSetti
             reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort, known)
     except CallEnded as ended:
         rt.throttle.settle(endpoint, slot, ended.usage)
-        return ended_without_reply(rt, work, endpoint, ended, limits)
+        return ended_without_reply(rt, work, endpoint, ended, config)
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
     rt.gate.answered(endpoint)
     rt.learning.note(endpoint.endpoint_id, reply.learned)
-    return _heard(rt, work, endpoint, reply, lambda: read_reply(reply, body, tools, past, endpoint.endpoint_id), limits)
+    read = partial(read_reply, reply, config, tools, past, endpoint.endpoint_id)
+    return _heard(rt, work, endpoint, reply, read, config)
 
 
 def _heard(
-    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, reply: ModelReply, read: Reader, limits: Limits
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, reply: ModelReply, read: Reader, config: RunConfig
 ) -> Thought:
     """What follows from a reply that came."""
     spent = _spent(rt, endpoint, reply)
@@ -154,9 +156,9 @@ def _heard(
         log.exception("The reply to %s could not be read", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
         return Thought(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
-    if isinstance(event, UsedUp) and may_raise(work.hot, limits):
+    if isinstance(event, UsedUp) and may_raise(work.hot, config):
         # The step is done once more, so that nothing of this reply stands in its place in the history.
-        return Thought(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, limits), wasted=True))
+        return Thought(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, config), wasted=True))
     return Thought(event, spent, record)
 
 
@@ -170,8 +172,8 @@ def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
     return Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, billed=True)
 
 
-def _apply(rt: Runtime, work: ThinkWork, thought: Thought, limits: Limits) -> Applied:
-    decision = decide_think(work.hot, thought.event, limits)
+def _apply(rt: Runtime, work: ThinkWork, thought: Thought, config: RunConfig) -> Applied:
+    decision = decide_think(work.hot, thought.event, config)
     lease = work.lease
     applied, doubtful = insist(
         "apply", lambda: apply_think(rt.store, lease, decision, thought.spent, thought.record), rt.draining.is_set

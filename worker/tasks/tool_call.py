@@ -113,7 +113,7 @@ def _run(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
         cancelled=lambda: abort.reason is not None,
         deadline=time.monotonic() + tool.timeout_s,
     )
-    most = rt.configuration(work.config_hash)["max_observation_chars"]
+    most = rt.configuration(work.config_hash).max_observation_chars
     fitted = replace(tool, max_observation_chars=min(tool.max_observation_chars, most))
     try:
         return CallEnded(fitted.call(work.args, context).observation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from tools.registry import load_tools
 from worker.agents import Agents, load_agents
@@ -35,13 +35,13 @@ def agents(patient: Patient) -> Iterator[Finding]:
     yield _practice(found)
 
 
-def _agent(found: Agents, name: str, known: object) -> Iterator[Finding]:
+def _agent(found: Agents, name: str, known: Container[str]) -> Iterator[Finding]:
     try:
-        body = found.configuration(name)
+        config = found.configuration(name)
     except UserError as error:
         yield fault("agents", "agent", f"Agent {name!r}: {error.message}", error.hint or "Correct the agents file.")
         return
-    missing = [tool for tool in body["tools"] if tool not in known]  # type: ignore[operator]
+    missing = [tool for tool in config.tools if tool not in known]
     if missing:
         message = f"Agent {name!r} names the tool {missing[0]!r}, which there is not."
         yield fault("agents", "agent_tool", message, "Add its module to STEPMILL_TOOL_MODULES, or correct the name.")
@@ -58,7 +58,7 @@ def _practice(found: Agents) -> Finding:
 
 def _simulated(found: Agents, name: str) -> bool:
     try:
-        return bool(found.configuration(name)["simulated"])
+        return found.configuration(name).simulated
     except UserError:
         return False  # told already, by the check of the agent itself
 

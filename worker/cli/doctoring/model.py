@@ -10,7 +10,6 @@ from tools.environment import variable
 from worker.agents import endpoint_of, load_agents, written_addresses
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.core.errors import UserError, WrongKey
-from worker.core.records import JsonObject
 from worker.llm.address import as_written, parse_address
 from worker.llm.endpoint import EndpointSettings
 from worker.llm.keys import KeySource
@@ -35,13 +34,13 @@ def _endpoints(patient: Patient) -> Iterator[EndpointSettings]:
     agents = load_agents(patient.settings)
     for name in agents.agents:
         try:
-            body: JsonObject = agents.configuration(name)
+            config = agents.configuration(name)
         except UserError:
             continue  # told by the check of the agents
-        if not body["simulated"]:
-            yield endpoint_of(body, "")
+        if not config.simulated:
+            yield endpoint_of(config, "")
         elif patient.settings.practice_url:
-            yield endpoint_of(body, patient.settings.practice_url)
+            yield endpoint_of(config, patient.settings.practice_url)
 
 
 def _look(endpoint: EndpointSettings, written: str) -> Finding:
