@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from worker.core.records import Observed, Turn
 
+BYTES_PER_TOKEN = 4
+"""As English text has with the usual tokenizers; other languages have somewhat fewer, code and numbers too."""
+
 KEPT_CHARS = (2_000, 400, 80)
 """What is left of an observation at the first, second and third folding."""
 

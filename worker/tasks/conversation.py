@@ -10,9 +10,9 @@ from tools.base import BadArguments, Tool
 from worker.core.config import RunConfig
 from worker.core.echo import message_extra, to_store, untied
 from worker.core.endings import Ending, ending_of
-from worker.core.folding import fold
+from worker.core.folding import BYTES_PER_TOKEN, fold
 from worker.core.loops import looping
-from worker.core.machine import FINAL_REASONS, last_step
+from worker.core.machine import FINAL_REASONS, MAX_FOLDS, last_step, output_tokens
 from worker.core.moves import Acted, Answered, Hot, NewCall, ThinkEvent, Unreadable, UsedUp
 from worker.core.records import (
     Actions,
@@ -52,17 +52,34 @@ class Prompt:
         values = (value for message in self.messages for name, value in message.items() if name != "role")
         return sum(len(str(value).encode("utf-8", "replace")) for value in values)
 
+    @property
+    def about_tokens(self) -> int:
+        """About how many tokens the endpoint will count, tools included."""
+        return (self.size_bytes + len(str(self.extra))) // BYTES_PER_TOKEN
+
 
 def prompt(config: RunConfig, system: str, tools: Sequence[Tool], past: History, hot: Hot, endpoint_id: str) -> Prompt:
-    """The whole conversation after the system prompt; at a last step the model is told to answer now."""
+    """The whole conversation after the system prompt; at a last step the model is told to answer now.
+
+    Where the model's context is known, observations are cut until it fits, as the endpoint's refusal would have them
+    cut. If it then still does not fit, the endpoint has the last word: the number of tokens is an estimate.
+    """
     spoken = dialect(config.dialect)
     final = last_step(hot, config)
     notice = f"{FINAL_REASONS[final]}. Call no more tools: answer now with what you have." if final else None
     examples = [given.example() for given in config.examples]
-    asked = messages(
-        spoken, system, examples, past.question, fold(given_back(past.turns, endpoint_id), hot.folds), notice
-    )
-    return Prompt(asked, spoken.stop, spoken.request(tools))
+    turns = given_back(past.turns, endpoint_id)
+    most = config.context_window and config.context_window - output_tokens(hot, config)
+
+    def folded(folds: int) -> Prompt:
+        asked = messages(spoken, system, examples, past.question, fold(turns, folds), notice)
+        return Prompt(asked, spoken.stop, spoken.request(tools))
+
+    prompts = (folded(folds) for folds in range(hot.folds, MAX_FOLDS + 1))
+    asked = next(prompts)
+    while most is not None and turns and asked.about_tokens > most and (shorter := next(prompts, None)) is not None:
+        asked = shorter
+    return asked
 
 
 def given_back(turns: Sequence[Turn], endpoint_id: str) -> list[Turn]:
