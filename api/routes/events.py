@@ -130,7 +130,7 @@ class _Stream:
             return None
         self._status_at = time.monotonic()
         waiting = why_run(self.here.store, run, serving(self.here.store))
-        operator = needs_operator(self.here.store, run.parked)
+        operator = needs_operator(self.here.store, run.parked, run.parked_target)
         status = {"state": run.state, "phase": run.phase, "waiting": waiting, "needs_operator": operator}
         if status == self._status:
             return None

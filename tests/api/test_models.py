@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from tests.api.conftest import Api, make_context
 from worker.core.records import JsonObject
-from worker.store.endpoints import parked_for, pause
+from worker.core.states import Parked
+from worker.store.endpoints import pause
 from worker.store.reads_endpoints import endpoint_states, needs_operator
 from worker.store.session import Store
 
@@ -53,9 +54,9 @@ def test_an_unknown_endpoint_is_not_found(asked: Api) -> None:
 def test_only_a_pause_without_an_end_needs_a_person(store: Store) -> None:
     pause(store, "busy", "http://m/v1", "gpt-x", "429", for_s=20.0)
     pause(store, "wrong", "http://m/v1", "gpt-y", "401", for_s=None)
-    assert not needs_operator(store, parked_for("busy"))
-    assert needs_operator(store, parked_for("wrong"))
-    assert not needs_operator(store, "ready")
-    assert not needs_operator(store, None)
+    assert not needs_operator(store, Parked.MODEL, "busy")
+    assert needs_operator(store, Parked.MODEL, "wrong")
+    assert not needs_operator(store, Parked.READY, None)
+    assert not needs_operator(store, None, None)
     assert {name: one.needs_operator for name, one in endpoint_states(store).items()} == {"busy": False, "wrong": True}
     assert endpoint_states(store)["busy"].retry_in_s == pytest.approx(20.0, abs=5.0)

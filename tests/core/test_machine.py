@@ -34,6 +34,7 @@ from worker.core.moves import (
     Move,
     NewCall,
     OverBudget,
+    Parking,
     Rejected,
     ThinkEvent,
     Unreadable,
@@ -45,6 +46,7 @@ from worker.core.states import (
     RUN_TRANSITIONS,
     CallState,
     Outcome,
+    Parked,
     Phase,
     RunState,
 )
@@ -68,7 +70,7 @@ THINK_EVENTS: list[ThinkEvent] = [
     OverBudget(0.5),
     *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED, Outcome.STOPPED)],
     GivenBack(Outcome.DEFERRED, 5.0, "a bucket"),
-    GivenBack(Outcome.DEFERRED, reason="paused", park="model:x"),
+    GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "x")),
 ]
 CALL_EVENTS: list[CallEvent] = [
     CallEnded("2"),
@@ -87,7 +89,7 @@ VIEWS = [
     CallView(2, failures, deaths, deaths >= 2, started, idempotent, tries, "mail")
     for failures, deaths, started, idempotent, tries in product((0, 1), (0, 1, 2), (False, True), (False, True), (1, 2))
 ]
-COLUMNS = {field.name for field in fields(Hot)} | {"wait_reason", "parked"}
+COLUMNS = {field.name for field in fields(Hot)} | {"wait_reason", "parked", "parked_target"}
 
 
 def after(hot: Hot, move: Move) -> Hot:

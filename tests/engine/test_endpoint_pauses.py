@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import insert, select
 
-from worker.store.endpoints import parked_for, pause, paused, reopen_due, resume
+from worker.store.endpoints import pause, paused, reopen_due, resume
 from worker.store.session import Store, open_store
 from worker.store.tables import active, endpoints
 
@@ -57,7 +57,7 @@ def test_a_run_that_is_parked_just_after_the_endpoint_opened_is_freed_by_the_nex
     pause_it(store, for_s=None)
     resume(store, "one")
     with store.write() as tx:
-        tx.execute(insert(active).values(run_id="late", parked=parked_for("one")))
+        tx.execute(insert(active).values(run_id="late", parked="model", parked_target="one"))
     assert reopen_due(store) == 1
     with store.read() as tx:
         assert tx.execute(select(active.c.parked)).scalar() == "ready"

@@ -78,7 +78,7 @@ def _do_what_people_must(fleet: Fleet) -> None:
         (held,) = held_calls(fleet.store, run_id)
         done = approve(fleet.store, held) if held.held == "approval" else answer(fleet.store, held, "Seven.")
         assert done is not None
-    parked = select(active.c.run_id).where(active.c.parked.startswith("model:"))
+    parked = select(active.c.run_id).where(active.c.parked == "model")
     fleet.wait("nobody waits for a model any more", lambda: not fleet.rows(parked), 30)
 
 

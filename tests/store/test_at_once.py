@@ -14,9 +14,9 @@ from tests.store import conftest
 from tests.store.conftest import RECORD, HoldableStore, World, holdable
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed, NewCall, Rejected, Unreadable
+from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed, NewCall, Parking, Rejected, Unreadable
 from worker.core.records import Usage
-from worker.core.states import Outcome
+from worker.core.states import Outcome, Parked
 from worker.store import submit
 from worker.store.applies import Spent, StepRecord, apply_think
 from worker.store.liveness import WorkerInfo, register
@@ -75,7 +75,12 @@ def _waits_and_parks(world: World) -> None:
     (later,) = _think(world, bell, ModelFailed("It broke.", 3.0, "It broke."), Spent("error", "It broke."), None).bells
     assert CLOCK.moment is not None
     CLOCK.moment += 5
-    assert _think(world, later, GivenBack(Outcome.DEFERRED, reason="paused", park="model:x"), FREE, None).bells == ()
+    assert (
+        _think(
+            world, later, GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "x")), FREE, None
+        ).bells
+        == ()
+    )
 
 
 def _brings_structures(world: World) -> None:

@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from tests.store.conftest import World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
-from worker.core.moves import GivenBack
-from worker.core.states import Outcome
+from worker.core.moves import GivenBack, Parking
+from worker.core.states import Outcome, Parked
 from worker.store.applies import Spent, apply_think
 from worker.store.claims import claim_call, claim_think
 from worker.store.control import (
@@ -21,7 +21,7 @@ from worker.store.control import (
     resume_run,
     unfinished_cancels,
 )
-from worker.store.endpoints import parked_for, pause, reopen_due, resume
+from worker.store.endpoints import pause, reopen_due, resume
 from worker.store.session import CLOCK
 from worker.store.sweeps import end_overdue, park_paused
 from worker.store.tables import active
@@ -167,7 +167,9 @@ def test_at_its_bound_of_parked_runs_a_batch_admits_no_more_and_others_go_on(wor
 
 def _park(world: World, bell) -> None:  # type: ignore[no-untyped-def]
     work = world.think(bell)
-    decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, reason="paused", park=parked_for("m")), RunConfig())
+    decision = decide_think(
+        work.hot, GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "m")), RunConfig()
+    )
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.DEFERRED)) is not None
 
 

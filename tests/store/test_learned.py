@@ -119,7 +119,7 @@ def test_a_limit_of_the_day_opens_by_itself_and_is_told_to_a_person_all_the_same
     store: Store, stepped_clock: None
 ) -> None:
     pause(store, *PLACE, "no more today", for_s=3600.0, kind=PauseKind.QUOTA)
-    assert needs_operator(store, "model:e") and endpoint_states(store)["e"].needs_operator
+    assert needs_operator(store, "model", "e") and endpoint_states(store)["e"].needs_operator
     later(3601.0)
     reopen_due(store)
     assert paused(store) == {}
@@ -133,7 +133,7 @@ def test_a_run_that_never_failed_is_chosen_to_probe(world: World, stepped_clock:
     order = ids if failures else ids[::-1]
     with world.store.write() as tx:
         for n, run_id in enumerate(order):
-            values = {"parked": "model:e", "parked_at": n, "failures": failures if n == 0 else 0}
+            values = {"parked": "model", "parked_target": "e", "parked_at": n, "failures": failures if n == 0 else 0}
             tx.execute(update(active).where(active.c.run_id == run_id).values(values))
     later(20.0)
     reopen_due(world.store)

@@ -22,11 +22,11 @@ def test_a_migrated_database_has_the_tables_and_columns_that_the_code_names(stor
         assert compare_metadata(MigrationContext.configure(tx), metadata) == []
 
 
-def run_again(store: Store, revision: str) -> None:
+def run_again(store: Store, revision: str, what: str = "upgrade") -> None:
     """What a migration does to rows, on a database that has its tables already."""
     scripts = ScriptDirectory(str(Path(worker.store.migrations.__path__[0])))
     with store.write() as tx, Operations.context(MigrationContext.configure(tx)):
-        scripts.get_revision(revision).module.upgrade()
+        getattr(scripts.get_revision(revision).module, what)()
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,26 @@ def test_logins_and_keys_leave_the_base_urls_on_record_and_runs_still_wait_for_t
         assert parked == f"model:{endpoint.id}" and endpoint.paused_reason == "away"
         if "@" in url or "hunter22" in url:
             assert endpoint.id == EndpointSettings("m", base_url=url).endpoint_id
+
+
+@pytest.mark.parametrize(
+    ("mark", "parked"),
+    [
+        ("model:0123abcd", ("model", "0123abcd")),
+        ("group:tools.rare", ("group", "tools.rare")),
+        ("group:approval", ("person", "approval")),
+        ("group:answer", ("person", "answer")),
+        ("paused", ("paused", None)),
+        ("ready", ("ready", None)),
+        (None, (None, None)),
+    ],
+)
+def test_what_a_run_of_an_older_version_is_parked_for_becomes_a_kind_and_a_target(
+    store: Store, mark: str | None, parked: tuple[str | None, str | None]
+) -> None:
+    with store.write() as tx:
+        tx.execute(insert(active).values(run_id="r", parked=mark))
+    for _ in range(2):
+        run_again(store, "0005", "split_marks")
+        with store.read() as tx:
+            assert tuple(tx.execute(select(active.c.parked, active.c.parked_target)).one()) == parked

@@ -44,7 +44,7 @@ def test_a_run_in_motion_tells_what_it_waits_for(world: World) -> None:
     assert why(world, run_id) is None
     change(world, run_id, lease_until=NOW - 1)
     assert "has not answered within its time" in str(why(world, run_id))
-    change(world, run_id, parked="endpoint:x", wait_reason="the model is paused: its key is wrong")
+    change(world, run_id, parked="model", parked_target="x", wait_reason="the model is paused: its key is wrong")
     assert why(world, run_id) == "The model is paused: its key is wrong. It has given its slot to others meanwhile."
     change(world, run_id, phase="act")
     batch = get_batch(world.store, batch_id)

@@ -181,7 +181,7 @@ def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
         "wait_reason": event.reason,
     }
     if event.park:
-        changes["parked"] = event.park
+        changes |= {"parked": event.park.kind.value, "parked_target": event.park.target}
     return Move(changes, due_in_s=event.retry_in_s)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worker.core.states import Outcome, RunState
+from worker.core.states import Outcome, Parked, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,14 @@ class CallView:
     idempotent: bool = False
     max_attempts: int = 1
     tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parking:
+    """What a run is parked for: a kind, and which one of it."""
+
+    kind: Parked
+    target: str | None = None
 
 
 # ---- events: what happened ----
@@ -135,7 +143,7 @@ class GivenBack:
     outcome: str
     retry_in_s: float = 0.0
     reason: str | None = None
-    park: str | None = None
+    park: Parking | None = None
     """What the run waits for, when it gives its slot to others meanwhile."""
 
 

@@ -42,6 +42,21 @@ PHASE_TRANSITIONS = {
 }
 
 
+class Parked(StrEnum):
+    """What a run waits for that has given its slot to others; `probe` and `ready` wait for nothing but a slot."""
+
+    MODEL = "model"
+    """An endpoint and model that is paused; its id is the target."""
+    GROUP = "group"
+    """A tool group that no worker serves; its queue is the target."""
+    PERSON = "person"
+    """Somebody's word; `approval` or `answer` is the target."""
+    PAUSED = "paused"
+    PROBE = "probe"
+    """It tries a paused endpoint for all; the endpoint is the target."""
+    READY = "ready"
+
+
 class CallState(StrEnum):
     """A tool call: to be claimed, under a lease, or with its observation."""
 

@@ -27,6 +27,7 @@ from worker.core.states import (
     QUEUE_THINK,
     CallState,
     Klass,
+    Parked,
     Phase,
     RunState,
     think_queue,
@@ -34,6 +35,7 @@ from worker.core.states import (
 from worker.store import budgets
 from worker.store.control import bells_for, pause_batch
 from worker.store.order import Held
+from worker.store.parking import parked_for
 from worker.store.picking import OPEN, WAITING, may_admit, pick
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.settling import settle_endings
@@ -164,7 +166,7 @@ def _unpark(tx: Connection, slots: int) -> list[Bell]:
     # Its time limit stood still meanwhile; what waits for a moment of its own is rung for then.
     values = {"deadline_at": active.c.deadline_at + (NOW - active.c.parked_at), "sent_at": _now_or(active.c.due_at)}
     unparked = update(active).where(active.c.run_id.in_(ids))
-    tx.execute(unparked.values(parked=None, parked_at=None, wait_reason=None, **values))
+    tx.execute(unparked.values(parked=None, parked_target=None, parked_at=None, wait_reason=None, **values))
     pending = (tool_calls.c.run_id.in_(ids), tool_calls.c.state == CallState.PENDING.value)
     tx.execute(update(tool_calls).where(*pending).values(sent_at=_now_or(tool_calls.c.due_at)))
     return bells_for(tx, ids)
@@ -173,7 +175,7 @@ def _unpark(tx: Connection, slots: int) -> list[Bell]:
 # A probe of a paused model first: the others wait for its outcome.
 _READY = (
     select(active.c.run_id)
-    .where(or_(active.c.parked == "probe", active.c.parked == "ready"))
+    .where(or_(parked_for(Parked.PROBE), parked_for(Parked.READY)))
     .order_by(active.c.parked, active.c.parked_at)
     .limit(bindparam("slots"))
     .with_for_update(skip_locked=True)

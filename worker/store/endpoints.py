@@ -8,8 +8,9 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, not_, or_, selec
 from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.core.remedies import PauseKind, remedy
-from worker.core.states import Outcome
+from worker.core.states import Outcome, Parked
 from worker.store.claims import Lease
+from worker.store.parking import READY, parked_for
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, attempts, endpoints
 
@@ -37,11 +38,6 @@ class Pause:
 def why_paused(reason: str, remedy: str) -> str:
     """One text of both."""
     return f"{reason.rstrip('.')}. {remedy}"
-
-
-def parked_for(endpoint_id: str) -> str:
-    """The `parked` mark of runs that wait for an endpoint."""
-    return f"model:{endpoint_id}"
 
 
 def pause(
@@ -115,7 +111,7 @@ def resume(store: Store, endpoint_id: str) -> bool:
     )
     with store.write() as tx:
         opened = tx.execute(statement).rowcount == 1
-        tx.execute(update(active).where(active.c.parked == parked_for(endpoint_id)).values(parked="ready"))
+        tx.execute(update(active).where(parked_for(Parked.MODEL, endpoint_id)).values(**READY))
         return opened
 
 
@@ -209,20 +205,18 @@ def reopen_due(store: Store) -> int:
 
 def _free_the_forgotten(store: Store) -> int:
     """Frees runs that a worker parked which had not heard yet that the endpoint was open again."""
-    paused_now = exists().where(
-        endpoints.c.id == func.substr(active.c.parked, len(parked_for("")) + 1), endpoints.c.paused_reason.is_not(None)
-    )
-    forgotten = and_(active.c.parked.startswith(parked_for("")), ~paused_now)
+    paused_now = exists().where(endpoints.c.id == active.c.parked_target, endpoints.c.paused_reason.is_not(None))
+    forgotten = and_(parked_for(Parked.MODEL), ~paused_now)
     with store.read() as tx:
         if tx.execute(select(active.c.run_id).where(forgotten).limit(1)).first() is None:
             return 0
     with store.write() as tx:
-        return tx.execute(update(active).where(forgotten).values(parked="ready")).rowcount
+        return tx.execute(update(active).where(forgotten).values(**READY)).rowcount
 
 
 def _probe(store: Store, endpoint_id: str) -> bool:
     # One that has not failed there comes before one that has: it may be that one's request that is at fault.
-    waiting = select(active.c.run_id).where(active.c.parked == parked_for(endpoint_id))
+    waiting = select(active.c.run_id).where(parked_for(Parked.MODEL, endpoint_id))
     first = waiting.order_by(active.c.failures, active.c.parked_at)
     with store.write() as tx:
         run_id = tx.execute(first.limit(1)).scalar()
@@ -235,5 +229,5 @@ def _probe(store: Store, endpoint_id: str) -> bool:
         )
         if taken.rowcount != 1:
             return False
-        tx.execute(update(active).where(active.c.run_id == run_id).values(parked="probe"))
+        tx.execute(update(active).where(active.c.run_id == run_id).values(parked=Parked.PROBE.value))
         return True

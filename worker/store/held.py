@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from worker.core.bells import Bell
 from worker.core.machine import decide_call
 from worker.core.moves import CallEnded
-from worker.core.states import CallState, Outcome, Phase
+from worker.core.states import CallState, Outcome, Parked, Phase
 from worker.store.applies import Applied, Spent, settle_call, view_of
 from worker.store.claims import Lease, hot_of
-from worker.store.parking import parked_for_group
+from worker.store.parking import READY, parked_for
 from worker.store.session import NOW, Store
 from worker.store.tables import active, tool_calls
 
@@ -80,8 +80,7 @@ def answer(store: Store, held: Held, observation: str, outcome: Outcome = Outcom
 
 
 def _line_up(tx: Connection, held: Held) -> None:
-    marks = [parked_for_group(kind) for kind in ("approval", "answer")]
-    tx.execute(update(active).where(active.c.run_id == held.run_id, active.c.parked.in_(marks)).values(parked="ready"))
+    tx.execute(update(active).where(active.c.run_id == held.run_id, parked_for(Parked.PERSON)).values(**READY))
 
 
 def _acting(held: Held) -> tuple[ColumnElement[bool], ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 
-from worker.core.states import CallState, Phase, WorkerState
+from worker.core.states import CallState, Parked, Phase, WorkerState
 from worker.store.session import NOW, Store
 from worker.store.tables import active, tool_calls, workers
 
@@ -18,9 +19,19 @@ HELD = {
 }
 
 
-def parked_for_group(queue: str) -> str:
-    """The `parked` mark of runs that wait for a worker of a tool group."""
-    return f"group:{queue}"
+READY: Mapping[str, Any] = {"parked": Parked.READY.value, "parked_target": None}
+"""The columns of a run that lines up for a slot again."""
+
+
+def parked_for(kind: Parked, *targets: str) -> ColumnElement[bool]:
+    """Which runs are parked for this, any target of it where none is named."""
+    of_kind = active.c.parked == kind.value
+    return and_(of_kind, active.c.parked_target.in_(targets)) if targets else of_kind
+
+
+def parked_for_model(endpoint_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Which runs are parked for the endpoint that another column names."""
+    return and_(parked_for(Parked.MODEL), active.c.parked_target == endpoint_id)
 
 
 def served_queues(store: Store) -> set[str]:
@@ -58,10 +69,11 @@ _waits_for = func.coalesce(tool_calls.c.held, tool_calls.c.queue)
 
 
 def _park(store: Store, queue: str, run_ids: list[str], moves_on: ColumnElement[bool]) -> int:
+    kind = Parked.PERSON if queue in HELD else Parked.GROUP
     reason = HELD.get(queue) or f"No worker serves {queue}; start one with `stepmill worker --queues {queue}`"
     still = (active.c.phase == Phase.ACT.value, active.c.parked.is_(None), active.c.run_id.in_(run_ids))
     chosen = select(active.c.run_id).where(*still).order_by(active.c.run_id).with_for_update(skip_locked=True)
-    values = {"parked": parked_for_group(queue), "parked_at": NOW, "wait_reason": reason}
+    values = {"parked": kind.value, "parked_target": queue, "parked_at": NOW, "wait_reason": reason}
     with store.write() as tx:
         ids = list(tx.execute(chosen).scalars())
         # Looked at again under the lock: a call may have been approved since, and nobody would come back to its run.
@@ -72,10 +84,10 @@ def _park(store: Store, queue: str, run_ids: list[str], moves_on: ColumnElement[
 
 def free_served(store: Store, served: Iterable[str]) -> int:
     """Runs whose group has a worker again line up for a slot: at most as many as there are slots start at once."""
-    marks = [parked_for_group(queue) for queue in served]
+    awaited = and_(parked_for(Parked.GROUP), active.c.parked_target.in_(list(served)))
     with store.write() as tx:
-        chosen = select(active.c.run_id).where(active.c.parked.in_(marks)).order_by(active.c.run_id)
+        chosen = select(active.c.run_id).where(awaited).order_by(active.c.run_id)
         ids = list(tx.execute(chosen.with_for_update(skip_locked=True)).scalars())
         if ids:
-            tx.execute(update(active).where(active.c.run_id.in_(ids)).values(parked="ready"))
+            tx.execute(update(active).where(active.c.run_id.in_(ids)).values(**READY))
         return len(ids)

@@ -67,7 +67,7 @@ def _at_bound(tx: Connection, bound: int) -> set[str]:
 _FULL = (
     select(active.c.batch_id)
     .where(or_(active.c.parked.is_not(None), WAITING))
-    .group_by(active.c.batch_id, active.c.parked)
+    .group_by(active.c.batch_id, active.c.parked, active.c.parked_target)
     .having(func.count() >= bindparam("bound"))
 )
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from sqlalchemy import func, or_, select
 
 from worker.core.remedies import OPERATORS
-from worker.store.endpoints import parked_for, remedy_of
+from worker.core.states import Parked
+from worker.store.endpoints import remedy_of
+from worker.store.parking import parked_for_model
 from worker.store.session import NOW, Store
-from worker.store.tables import active, endpoints
+from worker.store.tables import endpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,7 @@ class EndpointState:
 
 def endpoint_states(store: Store) -> dict[str, EndpointState]:
     """Every endpoint that is on record, by its id."""
-    waiting = (
-        select(func.count()).where(active.c.parked == parked_for("") + endpoints.c.id).correlate(endpoints)
-    ).scalar_subquery()
+    waiting = (select(func.count()).where(parked_for_model(endpoints.c.id)).correlate(endpoints)).scalar_subquery()
     query = select(endpoints, waiting.label("waiting"), NOW.label("now"))
     with store.read() as tx:
         rows = tx.execute(query).all()
@@ -58,12 +58,12 @@ def endpoint_states(store: Store) -> dict[str, EndpointState]:
     return found
 
 
-def needs_operator(store: Store, parked: str | None) -> bool:
+def needs_operator(store: Store, parked: str | None, target: str | None) -> bool:
     """Whether what a run is parked for has no end in sight: a wrong key, an unknown model, a pause by hand."""
-    if not parked or not parked.startswith(parked_for("")):
+    if parked != Parked.MODEL:
         return False
     query = select(endpoints.c.id).where(
-        endpoints.c.id == parked.removeprefix(parked_for("")),
+        endpoints.c.id == target,
         endpoints.c.paused_reason.is_not(None),
         or_(endpoints.c.paused_until.is_(None), endpoints.c.paused_kind.in_(OPERATORS)),
     )

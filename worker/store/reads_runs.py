@@ -31,7 +31,7 @@ class Filter:
 
 
 _HOT = ("phase", "step", "attempt", "wait_reason", "due_at", "sent_at", "queue", "token", "worker_id", "lease_until",
-        "parked", "deadline_at", "pending")  # fmt: skip
+        "parked", "parked_target", "deadline_at", "pending")  # fmt: skip
 
 
 def _runs() -> Select[*tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import and_, func, select
 
-from worker.core.states import BatchState, CallState, Phase, RunState
+from worker.core.states import BatchState, CallState, Parked, Phase, RunState
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, tool_calls
 
@@ -73,9 +73,9 @@ def _batch_paused(batch_id: str, reason: str) -> str:
 
 
 def _parked(parked: str, reason: str | None) -> str:
-    if parked == "ready":
+    if parked == Parked.READY:
         return "What it waited for has come; it goes on when a slot comes free."
-    if parked == "paused":
+    if parked == Parked.PAUSED:
         return "It was paused and has given its slot to others; it is about to take one again."
     return f"{_sentence(reason or parked)} It has given its slot to others meanwhile."
 

@@ -16,13 +16,14 @@ from worker.core.states import (
     BatchState,
     CallState,
     Klass,
+    Parked,
     Phase,
     RunState,
     think_queue,
 )
 from worker.store.control import Stopped
 from worker.store.endings import end_run, stop_attempts
-from worker.store.endpoints import parked_for
+from worker.store.parking import READY, parked_for
 from worker.store.session import NOW, Store
 from worker.store.tables import active, batches, endpoints, tool_calls
 
@@ -150,18 +151,18 @@ def park_paused(store: Store) -> int:
     idle = and_(active.c.token.is_(None), ~running)
     halted = or_(active.c.paused.is_(True), active.c.batch_id.in_(stopped))
     # One that is paused again before it got its slot goes back to waiting; its time has stood still all along.
-    to_park = and_(or_(active.c.parked.is_(None), active.c.parked == "ready"), idle, halted)
-    since = case((active.c.parked == "ready", active.c.parked_at), else_=NOW)
-    resumed = and_(active.c.parked == "paused", active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
+    to_park = and_(or_(active.c.parked.is_(None), parked_for(Parked.READY)), idle, halted)
+    since = case((parked_for(Parked.READY), active.c.parked_at), else_=NOW)
+    resumed = and_(parked_for(Parked.PAUSED), active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
     # Also one that was parked for a model just after that was opened again: nobody else would come back to it.
-    closed = exists().where(endpoints.c.paused_reason.is_not(None), parked_for("") + endpoints.c.id == active.c.parked)
-    to_free = or_(resumed, and_(active.c.parked.like(f"{parked_for('')}%"), ~closed))
+    closed = exists().where(endpoints.c.paused_reason.is_not(None), endpoints.c.id == active.c.parked_target)
+    to_free = or_(resumed, and_(parked_for(Parked.MODEL), ~closed))
     with store.write() as tx:
-        parked = _mark(tx, to_park, {"parked": "paused", "parked_at": since})
-        return parked + _mark(tx, to_free, {"parked": "ready"})
+        parked = _mark(tx, to_park, {"parked": Parked.PAUSED.value, "parked_at": since})
+        return parked + _mark(tx, to_free, READY)
 
 
-def _mark(tx: Connection, which: ColumnElement[bool], values: dict[str, Any]) -> int:
+def _mark(tx: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> int:
     """Rows that somebody works on are left for the next look; in order, so that two never wait in a circle."""
     query = select(active.c.run_id).where(which).order_by(active.c.run_id).with_for_update(skip_locked=True)
     chosen = list(tx.execute(query).scalars())

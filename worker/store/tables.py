@@ -136,7 +136,8 @@ active = Table(
     _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
     _number("call_limit_s", 300.0), _count("pending"), _count("event"), _count("malformed"),
     _words("last_words"), _count("folds"), _count("output_raises"),
-    _words("final_reason"), _flag("paused"), _words("parked"), _number("parked_at"), _number("deadline_at"),
+    _words("final_reason"), _flag("paused"), _words("parked"), _words("parked_target"), _number("parked_at"),
+    _number("deadline_at"),
     _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("allotment_usd"),
     **_HOT,
 )  # fmt: skip

@@ -15,15 +15,15 @@ from worker.core.errors import (
     StopReason,
     TransientError,
 )
-from worker.core.moves import GivenBack, ModelFailed, Overflowed, Rejected, ThinkEvent
+from worker.core.moves import GivenBack, ModelFailed, Overflowed, Parking, Rejected, ThinkEvent
 from worker.core.remedies import pause_kind, remedy
 from worker.core.retry import Verdict, code_of, delay_s, may_be_too_long, tries_left, verdict
-from worker.core.states import Outcome
+from worker.core.states import Outcome, Parked
 from worker.llm.endpoint import EndpointSettings
 from worker.runtime import Runtime
 from worker.store.applies import Spent, StepRecord
 from worker.store.claims import ThinkWork
-from worker.store.endpoints import Pause, parked_for, pause, why_paused
+from worker.store.endpoints import Pause, pause, why_paused
 
 NO_CALL = Spent(Outcome.DEFERRED)
 
@@ -39,7 +39,9 @@ class Thought:
 
 def closed(endpoint: EndpointSettings, why: Pause) -> Thought:
     """The call was not made, since its endpoint is paused."""
-    return Thought(GivenBack(Outcome.DEFERRED, reason=why.sentence, park=parked_for(endpoint.endpoint_id)), NO_CALL)
+    return Thought(
+        GivenBack(Outcome.DEFERRED, reason=why.sentence, park=Parking(Parked.MODEL, endpoint.endpoint_id)), NO_CALL
+    )
 
 
 def ended_without_reply(
@@ -72,7 +74,7 @@ def _out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for
     _pause(rt, endpoint, ended, for_s)
     what_to_do = remedy(pause_kind(ended), endpoint.model, endpoint.base_url, endpoint.api_key_env)
     reason = why_paused(ended.message, what_to_do)
-    return GivenBack(Outcome.DEFERRED, reason=reason, park=parked_for(endpoint.endpoint_id))
+    return GivenBack(Outcome.DEFERRED, reason=reason, park=Parking(Parked.MODEL, endpoint.endpoint_id))
 
 
 def _pause(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None) -> None:
