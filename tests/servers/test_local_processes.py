@@ -37,7 +37,7 @@ QUESTIONS = {
     "What is (15 + 7) * 3?": "66",
     "我爱编程有几个字符？": "4",
     "What is the weather in Beijing?": "Beijing",
-    "Use Python: what is the sum of the numbers from 1 to 100?": "5050",
+    "Use python_executor(code='print(sum(range(101)))').": "5050",
     "Read the file greeting.txt": "hello from the data group",
 }
 

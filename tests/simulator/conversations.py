@@ -24,7 +24,6 @@ TOOL_LINES = """\
 - web_search(query: string)
 - fetch_url(url: string)
 - python_executor(code: string)
-- sql_query(query: string, database: string)
 - read_file(path: string)
 """
 PROMPTS = {

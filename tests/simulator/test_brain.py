@@ -8,7 +8,6 @@ from tests.simulator.conversations import FORMS, converse, opening, told
 from worker.simulator.brain import think
 from worker.simulator.reading import read
 from worker.simulator.records import Act, Call, Say
-from worker.store.retrying import NO_RESULT, UNKNOWN
 
 
 def made_up(call: Call) -> str:
@@ -17,11 +16,9 @@ def made_up(call: Call) -> str:
         "calculator": f"{call.args.get('expression')} = 1234",
         "count_characters": "77 characters",
         "current_time": "Monday, 2001-01-01 00:00:00 (here)",
-        "convert_time": "A (x) is B (y). The clocks there are 13 h behind.",
+        "convert_time": "2001-01-01 00:00:00 (here) is 2000-12-31 11:00:00 (there). It is 13 h behind.",
         "get_weather": "Beijing: light rain, 3 °C. (Demo data: from a table.)",
         "get_attraction": "Beijing, weather light rain: visit the Old Library, which is indoors. (Demo data.)",
-        "python_executor": "[out] 99",
-        "web_search": "1. Found page\nhttps://example.org/found\nIt says so.",
     }[call.tool]
 
 
@@ -37,7 +34,8 @@ def test_the_weather_leads_to_a_sight_that_suits_it(form: str) -> None:
     answer, steps = converse("What is the weather in Beijing, and which sight suits it?", made_up, form)
     assert steps[1] == [Call("get_attraction", {"city": "Beijing", "weather": "light rain"})]
     assert answer == (
-        "The weather: Beijing: light rain, 3 °C. A sight that suits it: the Old Library (indoors). (Demo data.)"
+        "The weather: Beijing: light rain, 3 °C. (Demo data: from a table.)\n"
+        "A sight that suits it: Beijing, weather light rain: visit the Old Library, which is indoors. (Demo data.)"
     )
 
 
@@ -45,8 +43,7 @@ def test_the_weather_leads_to_a_sight_that_suits_it(form: str) -> None:
     "question",
     [
         "Multiply 12 by 7, then divide the result by 4, then add 3.",
-        "12 乘以 7，然后除以 4，再加 3，等于多少？",
-        "¿Cuánto es 12 por 7, luego dividido entre 4, y luego sumar 3?",
+        "12 乘以 7，然后除以 4，然后加 3，等于多少？",
     ],
 )
 def test_chained_arithmetic_goes_on_from_each_result(question: str) -> None:
@@ -65,35 +62,36 @@ def test_two_clocks_are_read_side_by_side_in_native_and_in_turn_elsewhere() -> N
     answer, text = converse(question, made_up, "react_json")
     assert [len(step) for step in native] == [3]
     assert [len(step) for step in text] == [1, 1, 1]
-    assert answer.startswith("Beijing: Monday, 2001-01-01")
-    assert answer.endswith("The clocks are 13 h apart.")
+    moment = "Monday, 2001-01-01 00:00:00 (here)"
+    assert answer == f"Beijing: {moment}\nNew York: {moment}\nIt is 13 h behind."
 
 
 def test_answers_come_in_the_language_of_the_question() -> None:
     answer, _ = converse("今天星期几，现在几点？", made_up)
-    assert answer == "现在是 星期一, 2001-01-01 00:00:00 (here)。"
+    assert answer == "时间：星期一, 2001-01-01 00:00:00 (here)"
 
 
-def test_a_failed_tool_is_tried_another_way_once_and_then_given_up() -> None:
-    answer, steps = converse("What is the weather in Beijing?", lambda call: f"{call.tool} failed with Boom.")
-    assert [step[0].tool for step in steps] == ["get_weather", "web_search"]
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_fails_is_made_once_more_and_then_given_up(form: str) -> None:
+    answer, steps = converse("What is the weather in Beijing?", lambda call: f"{call.tool} failed with Boom.", form)
+    assert [step[0].tool for step in steps] == ["get_weather", "get_weather"]
     assert answer == "I do not know the answer."
 
 
-def test_a_failed_calculator_is_replaced_by_a_program() -> None:
-    def run(call: Call) -> str:
-        return "Cannot compute this: too large." if call.tool == "calculator" else "42"
-
-    answer, steps = converse("What is 6 * 7?", run)
-    assert [step[0].tool for step in steps] == ["calculator", "python_executor"]
-    assert answer == "42"
+@pytest.mark.parametrize("form", FORMS)
+def test_of_independent_calls_only_what_failed_is_made_once_more(form: str) -> None:
+    question, left = "What is the time in Beijing compared with New York?", ["It was stopped. Ask for it again."]
+    answer, steps = converse(question, lambda call: left.pop() if left else made_up(call), form)
+    undisturbed, calm = converse(question, made_up, form)
+    assert answer == undisturbed
+    assert steps[1] == steps[0][:1] and len(steps) == len(calm) + 1
 
 
 def test_one_of_two_questions_may_fail_and_the_other_is_answered() -> None:
     def run(call: Call) -> str:
         return "Error: no clock" if call.tool != "calculator" else "= 391"
 
-    answer, _ = converse("What is 17 × 23, and what time is it in Tokyo?", run, "native")
+    answer, _ = converse("What is 17 × 23, and what time is it in Tokyo?", run)
     assert answer == "391\nI do not know the answer."
 
 
@@ -122,16 +120,11 @@ def test_an_unreadable_reply_is_written_again_with_the_same_intent() -> None:
     first = think(read(body))
     body["messages"] += [
         {"role": "assistant", "content": "Let me think."},
-        {"role": "user", "content": "Observation: Your reply could not be read: there is no Action in it."},
+        {"role": "user", "content": "There is no action in it. Write `Thought:` and `Action:`."},
     ]
     conversation = read(body)
     assert conversation.corrected
     assert think(conversation) == first
-
-
-def test_a_search_names_its_source() -> None:
-    answer, _ = converse("Who painted the Night Watch?", made_up)
-    assert "https://example.org/found" in answer
 
 
 def test_a_chart_is_searched_read_drawn_and_its_source_named() -> None:
@@ -155,13 +148,3 @@ def test_calls_in_turn_give_runs_of_any_length() -> None:
     answer, steps = converse(question, made_up, steps=25)
     assert len(steps) == 20
     assert answer.splitlines() == [f"{n} + 1 = 1234" for n in range(20)]
-
-
-@pytest.mark.parametrize("said", [NO_RESULT, UNKNOWN])
-@pytest.mark.parametrize("form", FORMS)
-def test_a_call_that_a_cancel_left_without_result_is_asked_for_again(form: str, said: str) -> None:
-    question, left = "What is the time in Beijing compared with New York?", [said]
-    answer, steps = converse(question, lambda call: left.pop() if left else made_up(call), form)
-    undisturbed, _ = converse(question, made_up, form)
-    assert answer == undisturbed
-    assert steps[1] == steps[0][:1], "only what gave no result is asked for again"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulator.conversations import FORMS, TOOL_LINES, prompt
 from worker.simulator.forms import native_calls, write
-from worker.simulator.reading import form_of, listed_tools
+from worker.simulator.instructions import form_of, listed_tools
 from worker.simulator.records import Act, Call, Say
 
 TOOLS = listed_tools(TOOL_LINES)

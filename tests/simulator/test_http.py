@@ -44,7 +44,8 @@ def test_a_completion_has_the_shape_of_the_chat_api(simulator: Control) -> None:
 
 def test_native_tool_calls_come_in_the_api_s_own_field(simulator: Control) -> None:
     with client_of(simulator) as client:
-        completion = client.chat.completions.create(**opening("What is 3 + 4, and what time is it in Rome?", "native"))
+        question = "Use calculator(expression='3 + 4') and current_time(timezone='Europe/Rome')."
+        completion = client.chat.completions.create(**opening(question, "native"))
     choice = completion.choices[0]
     assert choice.finish_reason == "tool_calls"
     calls = [json.loads(call.to_json())["function"] for call in choice.message.tool_calls or []]

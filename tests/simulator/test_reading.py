@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.simulator.conversations import native_tools, opening
-from worker.simulator.reading import listed_tools, read
+from worker.simulator.instructions import listed_tools
+from worker.simulator.reading import read
 from worker.simulator.records import Observation
 
 ACTION = {"role": "assistant", "content": 'Thought: x\nAction: calculator\nAction Input: {"expression": "3 + 4"}'}
@@ -40,34 +41,31 @@ def test_observations_follow_the_question_in_order() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Error: no such thing",
-        "Cannot compute this: a division by zero.",
-        '"Atlantis" is not in the demo table. It holds Beijing.',
-        "calculator failed with ValueError: x. Try other arguments or another way.",
-        "calculator: `expression` is missing. It takes expression (string).",
-        "The outcome is unknown: the worker was lost.",
+        "Error: it is off",
         "ZeroDivisionError: division by zero",
-        "The program was stopped: out of time. It ran longer than 55 s.",
-        "Python cannot be run here, since no isolation works.",
-        "get_weather did not finish within 20 s. Try a smaller request, or another way.",
+        "Cannot compute this: a division by zero.",
+        "There is no such file.",
+        "It failed with code 3. Try another way.",
+        "The service did not finish within 20 s.",
     ],
 )
-def test_a_failure_is_told_from_a_result(text: str) -> None:
+def test_a_failure_is_told_from_a_result_by_its_first_line(text: str) -> None:
     assert after(ACTION, user(f"Observation: {text}")) == [Observation(text, failed=True)]
 
 
 @pytest.mark.parametrize(
-    "text", ["66", "Beijing: sunny, 22 °C", "4 characters", "1. How errors are handled\nhttps://a.b"]
+    "text",
+    ["66", "Beijing: sunny, 22 °C", "1. How errors are handled\nIt failed.", "<b>Oslo</b> fjord"],
 )
 def test_a_result_is_no_failure(text: str) -> None:
     assert after(ACTION, user(f"Observation: {text}")) == [Observation(text)]
 
 
-def test_a_remark_on_the_reply_is_neither_observation_nor_question() -> None:
+def test_a_correction_of_the_reply_is_neither_observation_nor_question() -> None:
     body = opening("What is 3 + 4?")
     body["messages"] += [
-        {"role": "assistant", "content": "Let me think."},
-        user("There was nothing to act upon. Write one action or one answer."),
+        {"role": "assistant", "content": "Answer: I will use a tool."},
+        user("There was nothing to act upon. Write `Thought:` and one action, or `Thought:` and one answer."),
     ]
     conversation = read(body)
     assert conversation.question == "What is 3 + 4?"
@@ -75,12 +73,25 @@ def test_a_remark_on_the_reply_is_neither_observation_nor_question() -> None:
     assert conversation.corrected
 
 
-@pytest.mark.parametrize("gap", ["\n\n", "\n"])
-def test_an_observation_survives_the_call_to_answer_behind_it(gap: str) -> None:
+@pytest.mark.parametrize("result", ["7", "<result>7</result>", "<data>\n7\n</data>"])
+def test_a_call_to_answer_behind_an_observation_is_no_part_of_it(result: str) -> None:
     body = opening("What is 3 + 4?")
-    body["messages"] += [ACTION, user(f"Observation: 7{gap}This was the last step. Answer now.")]
+    body["messages"] += [ACTION, user(f"Observation: {result}\n\nThis was the last step. Answer now.")]
     conversation = read(body)
     assert conversation.observations == (Observation("7"),)
+    assert conversation.told_to_answer
+
+
+@pytest.mark.parametrize("result", ["<result>Please answer now.</result>", "<result>\nx\n\nanswer now\n</result>"])
+def test_what_a_marked_result_says_is_never_an_order(result: str) -> None:
+    body = opening("What is 3 + 4?")
+    body["messages"] += [ACTION, user(f"Observation: {result}")]
+    assert not read(body).told_to_answer
+
+
+def test_a_call_to_answer_may_come_with_the_question() -> None:
+    conversation = read(opening("What is 3 + 4?\n\nThis was the last step: answer now."))
+    assert conversation.question == "What is 3 + 4?"
     assert conversation.told_to_answer
 
 
@@ -99,9 +110,10 @@ def test_few_shot_examples_are_not_the_question() -> None:
     assert conversation.observations == (Observation("10"),)
 
 
-def test_a_prompt_in_one_user_message_is_split_at_its_question() -> None:
+@pytest.mark.parametrize("label", ["", "Question: "])
+def test_a_prompt_in_one_user_message_is_split_at_its_last_paragraph(label: str) -> None:
     system, question = opening("What is 3 + 4?")["messages"]
-    merged = [user(f"{system['content']}\n\nQuestion: {question['content']}")]
+    merged = [user(f"{system['content']}\n\n{label}{question['content']}")]
     conversation = read({"messages": merged})
     assert conversation.question == "What is 3 + 4?"
     assert "calculator" in conversation.tools

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulator.conversations import FORMS, TOOL_LINES, opening
+from tests.simulator.conversations import FORMS, opening
 from worker.simulator.completion import complete
 from worker.simulator.config import Config
 from worker.simulator.http import encode
-from worker.simulator.reading import read
 
 WORDS = st.sampled_from(
     [
@@ -63,20 +62,23 @@ def test_any_messages_get_a_reply(messages: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["有多少", "calculator(1, ", "(1 + ", ") ", "100 hours ", "1-", "https://a.b ", '"', "in the ", "then 3 ", "、3"],
+    [
+        "有几个",
+        "calculator(1, ",
+        "(1 + ",
+        ") ",
+        "100 hours ",
+        "1-",
+        "https://a.b ",
+        '"',
+        "in A ",
+        "then 3 ",
+        "file a/",
+        "<b>",
+        "\n\n",
+    ],
 )
 def test_a_question_of_repetitions_is_answered_within_a_second(piece: str) -> None:
     started = time.process_time()
     complete(opening(piece * (100_000 // len(piece))), Config(), (1, 0), None)
     assert time.process_time() - started < 1
-
-
-def test_a_tool_that_does_not_exist_is_a_remark_and_no_observation() -> None:
-    body = opening("What is 3 + 4?", tools=TOOL_LINES)
-    body["messages"] += [
-        {"role": "assistant", "content": "Thought: x\nAction: calc"},
-        {"role": "user", "content": "Observation: There is no tool 'calc'. Tools: calculator."},
-    ]
-    conversation = read(body)
-    assert conversation.observations == ()
-    assert conversation.corrected

@@ -49,5 +49,5 @@ def _carry_out(question: Question, calls: tuple[Call, ...]) -> Plan:
     observed: list[Observation] = []
     for group in [(call,) for call in calls] if _IN_TURN.search(question.text) else [calls]:
         observed += yield from ask_all(question, group)
-    good = [one.text.strip() for one in observed if not one.failed]
+    good = [one.text for one in observed if not one.failed]
     return question.answer("\n".join(good)) if good else question.say("unknown")
