@@ -89,7 +89,7 @@ def app() -> FastAPI:
     """The application as this process's settings describe it."""
     settings = read_settings()
     store = open_store(settings.database, settings.db_pool, tested=True)
-    sender = Dispatcher(celery_app, connect_redis(settings.redis_url or "redis://127.0.0.1:6379/0"))
+    sender = Dispatcher(celery_app, connect_redis(settings.redis))
     admitter = Admitter(store, sender, capacity_of(settings))
     agents, tools = load_agents(settings), load_tools(settings.tool_modules)
     prices = PriceTable.load(settings.prices_file)

@@ -30,7 +30,7 @@ def _this_app() -> Celery:
 
 def make_app(config: Settings) -> Celery:
     """An application for this broker. Tasks are added by `worker.tasks`."""
-    app = StepmillCelery("stepmill", broker=config.redis_url or "redis://127.0.0.1:6379/0", set_as_current=False)
+    app = StepmillCelery("stepmill", broker=config.redis, set_as_current=False)
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-import psutil
 from celery.worker import state as celery_state
 from sqlalchemy.exc import SQLAlchemyError
 
+from tools.kit.process_tree import kill_descendants
 from worker.core.bells import Bell
 from worker.core.errors import StopReason
 from worker.core.states import Outcome, WorkerState
@@ -82,9 +81,7 @@ class Drain:
         """
         try:
             REPORTS.report = None  # nobody is to blame for a death by our own hand
-            for child in psutil.Process().children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    child.kill()
+            kill_descendants()
             if len(self._rt.in_flight):
                 within(SIGN_OFF_S, "sign off", lambda: self._say(WorkerState.STOPPED))
             else:

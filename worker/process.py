@@ -18,6 +18,7 @@ from celery.worker import state as celery_state
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from tools.kit.process_tree import kill_descendants
 from worker.admitter import Admitter, capacity_of
 from worker.celery_app import app
 from worker.core.errors import StopReason
@@ -30,7 +31,7 @@ from worker.core.states import (
 )
 from worker.dispatch import ABORT_CHANNEL, connect_redis
 from worker.drain import Drain
-from worker.runtime import Runtime, build_runtime, redis_address
+from worker.runtime import Runtime, build_runtime
 from worker.settings import settings
 from worker.store import takeover
 from worker.store.control import note_stopped
@@ -140,7 +141,7 @@ class WorkerProcess:
 
     def _listen_once(self) -> None:
         with (
-            connect_redis(redis_address(self.rt.settings)) as client,
+            connect_redis(self.rt.settings.redis) as client,
             client.pubsub(ignore_subscribe_messages=True) as channel,
         ):
             channel.subscribe(ABORT_CHANNEL)
@@ -168,8 +169,7 @@ def _stop_child(request: Any) -> None:
         while request in celery_state.active_requests and time.monotonic() < deadline:
             time.sleep(0.05)
         if request in celery_state.active_requests:
-            for grandchild in child.children(recursive=True):
-                grandchild.kill()
+            kill_descendants(pid)
             child.kill()
     except psutil.NoSuchProcess:
         return  # it ended by itself

@@ -121,14 +121,9 @@ class Runtime:
         return get_configuration(self.store, digest)
 
 
-def redis_address(settings: Settings) -> str:
-    """The Redis in force. A stack starts its own on a port that its environment names."""
-    return settings.redis_url or "redis://127.0.0.1:6379/0"
-
-
 def limiter(settings: Settings) -> Limiter:
     """The fleet's limiter, on a client of its own that repeats nothing."""
-    return Limiter(limiter_client(redis_address(settings)))
+    return Limiter(limiter_client(settings.redis))
 
 
 def build_runtime(settings: Settings, app: Celery) -> Runtime:
@@ -136,7 +131,7 @@ def build_runtime(settings: Settings, app: Celery) -> Runtime:
     return Runtime(
         settings=settings,
         store=open_store(settings.database, settings.db_pool),
-        dispatcher=Dispatcher(app, connect_redis(redis_address(settings))),
+        dispatcher=Dispatcher(app, connect_redis(settings.redis)),
         registry=load_tools(settings.tool_modules),
         clients=ModelClients(variable, lambda: written_addresses(settings), max_connections=400),
         prices=PriceTable.load(settings.prices_file),

@@ -98,6 +98,11 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{(self.data_dir / 'stepmill.db').absolute()}"
 
     @property
+    def redis(self) -> str:
+        """The Redis in force. A stack starts its own on a port that its environment names."""
+        return self.redis_url or "redis://127.0.0.1:6379/0"
+
+    @property
     def practice(self) -> bool:
         """Whether answers come from the practice model when an agent names none."""
         return not self.model

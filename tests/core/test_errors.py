@@ -19,10 +19,10 @@ def test_the_drawing_names_every_error_and_no_other() -> None:
     assert drawn == {kind.__name__ for kind in subclasses(StepmillError)} - {"StepmillError"}
 
 
-def test_only_errors_of_a_run_and_ours_have_a_code() -> None:
+def test_only_errors_of_a_run_have_a_code() -> None:
     with_code = {kind for kind in subclasses(StepmillError) if hasattr(kind, "code")}
-    assert with_code == {*subclasses(RunError), errors.InternalError}
-    assert {kind.culprit for kind in with_code} == {Culprit.RUN, Culprit.OURS}
+    assert with_code == set(subclasses(RunError))
+    assert {kind.culprit for kind in with_code} == {Culprit.RUN}
 
 
 def test_the_list_of_codes_is_the_documented_one() -> None:

@@ -14,7 +14,7 @@ from redis.retry import Retry
 
 from tests.services.process import ServerProcess
 from tests.services.waiting import wait_until
-from worker.local.health import answers_http, answers_redis, answers_tcp
+from worker.local.health import answers_http, answers_redis
 from worker.local.output import Console, LogFile
 from worker.local.plan import StackPlan, addresses, embedded_services, environment
 from worker.local.ports import free_port, port_in_use
@@ -25,9 +25,7 @@ def test_a_port_is_in_use_while_somebody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert port_in_use(port)
-        assert answers_tcp(port)()
     assert not port_in_use(port)
-    assert not answers_tcp(port)()
 
 
 def test_nobody_listening_is_not_healthy() -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import psutil
 
 from tools.kit.held import held_bytes, locks, mappings
+from tools.kit.process_tree import descendants, kill
 
 POLL_S = 0.1
 _LOCKS, _MAPPINGS = 4096, 200_000
@@ -109,7 +110,7 @@ def _drain(selector: selectors.BaseSelector, sinks: Mapping[int, Sink]) -> None:
 def _excess(child: subprocess.Popen[bytes], limits: TreeLimits, ends_at: float) -> str | None:
     if time.monotonic() >= ends_at:
         return "out of time"
-    tree = _tree(child.pid)
+    tree = _tree(child)
     if len(tree) > limits.processes:
         return "too many processes"
     if sys.platform != "linux":
@@ -122,14 +123,6 @@ def _excess(child: subprocess.Popen[bytes], limits: TreeLimits, ends_at: float) 
     return "too many memory mappings" if mappings(pids) > _MAPPINGS else None
 
 
-def _tree(pid: int) -> list[psutil.Process]:
-    try:
-        root = psutil.Process(pid)
-        return [root, *root.children(recursive=True)]
-    except psutil.Error:
-        return []
-
-
 def _resident_bytes(process: psutil.Process) -> int:
     try:
         return int(process.memory_info().rss)
@@ -139,10 +132,14 @@ def _resident_bytes(process: psutil.Process) -> int:
 
 def kill_tree(child: subprocess.Popen[bytes]) -> None:
     """End the child, its group and its descendants, and reap it. Safe to repeat."""
-    tree = _tree(child.pid) if child.poll() is None else []
+    tree = _tree(child) if child.poll() is None else []
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    for process in tree:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
+    kill(tree)
     child.wait()
+
+
+def _tree(child: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return [psutil.Process(child.pid), *descendants(child.pid)]
+    return []

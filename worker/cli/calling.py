@@ -12,9 +12,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import psutil
-
 from tools.base import Tool, ToolContext, ToolError, ToolFailure
+from tools.kit.process_tree import kill_descendants
 from worker.cli.errors import EXIT_FAILED
 from worker.core.records import JsonObject
 from worker.terminal import echo
@@ -71,9 +70,7 @@ def _limited(tool: Tool) -> Iterator[None]:
 
 def _end(said: str) -> None:
     os.write(2, f"{said} It did not let itself be interrupted and was killed.\n".encode())
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            child.kill()
+    kill_descendants()
     os._exit(EXIT_FAILED)
 
 

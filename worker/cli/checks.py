@@ -15,13 +15,12 @@ from worker.settings import Settings
 from worker.store.migrate import NewerDatabase, known, revisions
 from worker.store.session import open_store
 
-DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 OLDEST_REDIS = (6, 2)
 
 
 def require_ready(config: Settings) -> None:
     """Raises `UserError` with exit code 3 for the first thing that a worker cannot do without."""
-    check_redis(config.redis_url or DEFAULT_REDIS)
+    check_redis(config.redis)
     check_database(config.database)
 
 

@@ -2,8 +2,6 @@
 
 StepmillError                     culprit     what follows
 ├── UserError                     user        the command or request is refused, one sentence and one hint
-├── ModelMistake                  model       becomes the observation; the model mends it
-├── InternalError                 ours        the run fails as `internal`; a bug to report
 └── CallEnded                                 a model call that gave no reply
     ├── Stopped                   stopped     by cancel, hand-back or the run's deadline; nothing is wrong
     ├── TransientError            transient   tried again after a delay
@@ -56,7 +54,6 @@ class Culprit(StrEnum):
     """Whose fault an error is."""
 
     USER = "user"
-    MODEL = "model"
     OURS = "ours"
     STOPPED = "stopped"
     TRANSIENT = "transient"
@@ -91,19 +88,6 @@ class UserError(StepmillError):
         super().__init__(message)
         self.hint = hint
         self.exit_code = exit_code
-
-
-class ModelMistake(StepmillError):
-    """What the model did wrong, worded for the model: the message becomes the observation."""
-
-    culprit = Culprit.MODEL
-
-
-class InternalError(StepmillError):
-    """Something that should not happen did; the run ends as `internal`."""
-
-    culprit = Culprit.OURS
-    code = ErrorCode.INTERNAL
 
 
 class CallEnded(StepmillError):

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import redis
@@ -17,13 +18,15 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from worker.core.config import EndpointLimits
-from worker.llm.limit_script import SCRIPT
 
 HOLD_S = 900.0
 CALM_S = 5.0
 FORGET_S = 3600.0
 SOCKET_TIMEOUT_S = 2.0
 NO_HISTORY_PER_MIN = 120.0
+_SCRIPT = Path(__file__).with_name("limiter.lua").read_text(encoding="utf-8")
+"""One atomic step in Redis for each question that a worker asks."""
+
 PREFIX = "stepmill:limits"
 
 
@@ -67,7 +70,7 @@ class Limiter:
     """Thread-safe; one round trip for each call. Redis errors come through: the caller then waits, it does not go."""
 
     def __init__(self, client: redis.Redis, dice: Callable[[], float] = random.random) -> None:
-        self._script = client.register_script(SCRIPT)
+        self._script = client.register_script(_SCRIPT)
         self._dice = dice
         self._mark = b""
         self._mark_seen_at = -FORGET_S
@@ -102,10 +105,6 @@ class Limiter:
         used = -1 if used_tokens is None else used_tokens
         arguments = (granted.second, granted.booked, used, granted.granted_ms, granted.tokens)
         self._run("settle", key, granted.token_id, clock_ms, *arguments)
-
-    def release(self, key: str, token_id: str, clock_ms: int | None = None) -> bool:
-        """Gives up a place or slot that will not be used. False: there was none."""
-        return bool(self._run("release", key, token_id, clock_ms)[0])
 
     def penalise(self, key: str, recent_per_min: float | None = None, clock_ms: int | None = None) -> Adaptive:
         """The endpoint refused a call and did not say for how long: halves the adaptive rate of the fleet.

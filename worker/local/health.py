@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import socket
 from collections.abc import Callable
 
 import redis
@@ -14,17 +13,6 @@ from worker.local.ports import HOST
 
 Health = Callable[[], bool]
 TIMEOUT_S = 2.0
-
-
-def answers_tcp(port: int) -> Health:
-    def check() -> bool:
-        try:
-            socket.create_connection((HOST, port), TIMEOUT_S).close()
-        except OSError:
-            return False
-        return True
-
-    return check
 
 
 def answers_http(port: int, path: str) -> Health:

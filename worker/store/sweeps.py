@@ -169,12 +169,3 @@ def _mark(tx: Connection, which: ColumnElement[bool], values: Mapping[str, Any])
     if chosen:
         tx.execute(update(active).where(active.c.run_id.in_(chosen)).values(**values))
     return len(chosen)
-
-
-def still_open(store: Store) -> bool:
-    """Whether any batch is open: an idle stack need not look any further."""
-    with store.read() as tx:
-        return (
-            tx.execute(select(batches.c.id).where(batches.c.state == BatchState.OPEN.value).limit(1)).first()
-            is not None
-        )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from redis import Redis
 from redis.exceptions import AuthenticationError, RedisError
 
-from worker.cli.checks import DEFAULT_REDIS, OLDEST_REDIS, redis_client
+from worker.cli.checks import OLDEST_REDIS, redis_client
 from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
 from worker.core.errors import UserError
@@ -23,7 +23,7 @@ def redis(patient: Patient) -> Iterator[Finding]:
     if not patient.settings.redis_url and patient.stack is None:
         yield Finding("redis", "`stepmill up` will start a private one")
         return
-    url = patient.settings.redis_url or DEFAULT_REDIS
+    url = patient.settings.redis
     try:
         with redis_client(url) as client:
             info: dict[str, Any] = client.info()

@@ -1,18 +1,16 @@
-"""The Lua script behind the shared limits: one atomic step in Redis for each question that a worker asks.
+-- The Lua script behind the shared limits: one atomic step in Redis for each question that a worker asks.
+--
+-- A grant is counted in one-second buckets, and nothing is granted that would put more than the limit into any 60 seconds,
+-- give or take the way from the grant to the endpoint (SLACK). Of tokens the most that a call may use is counted until it
+-- has ended; once ENOUGH calls have shown what they use, the greatest share of that which any used lately. Who has to wait
+-- gets a slot of its own: slots are spaced by what a call costs, so that nobody comes in vain and the whole limit is used.
+-- Slots reach no further than HORIZON ahead: what is cancelled wastes little. All keys expire.
+--
+-- A Redis that lost its memory has no `started` mark: in its first minute every bucket begins as if the limit were just
+-- used up evenly, so that the grants before and after together stay within the limit. A worker that knew an older mark
+-- also tells that calls are in flight which Redis forgot: then all concurrent slots begin as taken, by `lost` ones, and
+-- each call that ends without a slot of its own frees one of those.
 
-A grant is counted in one-second buckets, and nothing is granted that would put more than the limit into any 60 seconds,
-give or take the way from the grant to the endpoint (SLACK). Of tokens the most that a call may use is counted until it
-has ended; once ENOUGH calls have shown what they use, the greatest share of that which any used lately. Who has to wait
-gets a slot of its own: slots are spaced by what a call costs, so that nobody comes in vain and the whole limit is used.
-Slots reach no further than HORIZON ahead: what is cancelled wastes little. All keys expire.
-
-A Redis that lost its memory has no `started` mark: in its first minute every bucket begins as if the limit were just
-used up evenly, so that the grants before and after together stay within the limit. A worker that knew an older mark
-also tells that calls are in flight which Redis forgot: then all concurrent slots begin as taken, by `lost` ones, and
-each call that ends without a slot of its own frees one of those.
-"""
-
-SCRIPT = """
 local SPAN, SLACK, BUCKET, HORIZON, SHIFT = 60000, 1500, 1000, 30000, 2000
 local KEEP, KEEP_MARK = 600000, 86400000
 local ENOUGH, FORGETS = 20, 0.995
@@ -195,10 +193,6 @@ local function settle()
   return {1, 0, 0, now}
 end
 
-local function release()
-  return {redis.call('ZREM', queue, id) + redis.call('ZREM', held, id), 0, 0, now}
-end
-
 -- Halves the adaptive rate, at most once in `calm` ms: one overload refuses many calls at a time.
 local function penalise()
   local recent, calm = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -215,7 +209,6 @@ local function penalise()
   return {1, math.ceil(lasts), math.ceil(cap), now}
 end
 
-local answer = ({acquire = acquire, settle = settle, release = release, penalise = penalise})[op]()
+local answer = ({acquire = acquire, settle = settle, penalise = penalise})[op]()
 answer[5] = mark
 return answer
-"""
