@@ -91,12 +91,17 @@ def one_batch(here: Context, batch_id: str) -> AnyRow | None:
 
 def batch_details(here: Context, row: AnyRow) -> JsonObject:
     """A batch as its own page shows it."""
+    scores = here.scores.of(row) if (row.options or {}).get("scored") else None
+    return batch_progress(here, row) | {"scores": scores}
+
+
+def batch_progress(here: Context, row: AnyRow) -> JsonObject:
+    """The same without scores, which take a look at every run."""
     view = batch_view(row)
     view["errors"] = error_counts(here.store, row.id) if row.failed else {}
     view["waiting"] = [
         {"reason": reason.sentence, "runs": reason.runs} for reason in why_batch(here.store, row, serving(here.store))
     ]
-    view["scores"] = here.scores.of(row) if (row.options or {}).get("scored") else None
     view["options"] = row.options or {}
     return view
 

@@ -15,22 +15,24 @@ from api.listening import Ear, Listener
 from api.problems import no_batch
 from api.routes.events import HEADERS, IDLE, IDLE_S, broken_off, message
 from api.schema import server_sent
-from api.views import batch_view, one_batch
+from api.views import batch_details, batch_progress, one_batch
 from worker.core.records import JsonObject
 from worker.store.reads_events import ended_among
 
 router = APIRouter(prefix="/api/batches", tags=["events"])
 
+NEWS = ("counts", "state", "paused_reason", "steps", "usage", "cost_usd", "errors", "waiting")
+"""What of a batch is worth an event when it has changed; rates and times change with every look."""
 LEAST_S = 1.0
 """Between two looks at a batch, however much happens in it."""
 
 
 @router.get("/{batch_id}/events", **server_sent("follow_batch", ("progress", "run", "end", "error"), 404))
-async def events(batch_id: str, request: Request, here: Here, follow: bool = True) -> Response:
-    """Tells how far a batch is, and which of its runs have ended, until it has ended."""
+async def events(batch_id: str, request: Request, here: Here, follow: bool = True, runs: bool = True) -> Response:
+    """Tells how far a batch is and, unless `runs` is false, which of its runs have ended, until it has ended."""
     if await run_in_threadpool(one_batch, here, batch_id) is None:
         raise no_batch(batch_id)
-    stream = _Stream(here, request.app.state.listener, batch_id)
+    stream = _Stream(here, request.app.state.listener, batch_id, runs)
     return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=HEADERS)
 
 
@@ -39,6 +41,7 @@ class _Stream:
     here: Context
     listener: Listener
     batch_id: str
+    with_runs: bool
     ended: bool = False
     _said: JsonObject = field(default_factory=dict)
     _told: set[tuple[str, float]] = field(default_factory=set)
@@ -72,13 +75,13 @@ class _Stream:
         if row is None:
             self.ended = True
             return []
-        view = batch_view(row)
-        news = [message("run", one) for one in self._ended_runs(run_ids)]
-        changing = ("counts", "state", "paused_reason", "steps", "usage", "cost_usd")
-        if any(view[name] != self._said.get(name) for name in changing):
+        self.ended = row.finished_at is not None
+        at_rest = self.ended or row.paused_reason is not None
+        view = batch_details(self.here, row) if at_rest else batch_progress(self.here, row)
+        news = [message("run", one) for one in self._ended_runs(run_ids)] if self.with_runs else []
+        if any(view[name] != self._said.get(name) for name in NEWS):
             self._said = view
             news.append(message("progress", view))
-        self.ended = row.finished_at is not None
         return [*news, message("end", view)] if self.ended else news
 
     def _ended_runs(self, run_ids: list[str]) -> list[JsonObject]:

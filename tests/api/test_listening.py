@@ -132,7 +132,29 @@ def test_a_batch_is_followed_until_it_has_ended(served: Served, world: World) ->
     again: list[tuple[str, dict[str, Any]]] = []
     following(f"{served.address}/api/batches/{batch_id}/events?follow=false", again).join(timeout=20)
     assert kinds(again) == ["progress", "end"]
+    assert again[-1][1] == httpx2.get(f"{served.address}/api/batches/{batch_id}").json()
     assert httpx2.get(f"{served.address}/api/batches/none/events").status_code == 404
+
+
+def test_progress_says_what_waits_and_what_failed_and_names_no_run_where_none_is_wanted(
+    served: Served, world: World
+) -> None:
+    batch_id = submit(served, ["one", "two"])
+    bells = list(admit_bells(world).values())
+    told: list[tuple[str, dict[str, Any]]] = []
+    thread = following(f"{served.address}/api/batches/{batch_id}/events?runs=false", told)
+    wait_until("the process listens", lambda: told and served.listener.hears)
+    fail(world, bells[0])
+    served.dispatcher.changed([bells[0].run_id])
+    wait_until("the failure is told", lambda: told[-1][1]["errors"])
+    assert told[-1][1]["errors"] == {"model_rejected": 1}
+    assert [one["runs"] for one in told[-1][1]["waiting"]] == [1]
+    httpx2.post(f"{served.address}/api/batches/{batch_id}/pause")
+    wait_until("the pause is told", lambda: told[-1][1]["paused_reason"])
+    httpx2.post(f"{served.address}/api/batches/{batch_id}/cancel")
+    wait_until("all has ended", lambda: admit_bells(world) or "end" in kinds(told))
+    thread.join(timeout=20)
+    assert set(kinds(told)) == {"progress", "end"} and told[-1][1]["state"] == "cancelled"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.cli.events import Event, lines, read_events
+from worker.cli.events import IDLE, Event, lines, read_events
 
 
 def test_an_event_has_its_kind_number_and_data() -> None:
@@ -14,9 +14,9 @@ def test_data_over_several_lines_is_one_document() -> None:
     assert list(read_events(["event: end", 'data: {"a":', "data: 1}", ""])) == [Event("end", {"a": 1})]
 
 
-def test_comments_and_unfinished_events_are_passed_over() -> None:
+def test_a_comment_is_a_sign_of_life_and_an_unfinished_event_is_passed_over() -> None:
     lines = [": idle", "", "event: status", "data: {}", "", "event: step", 'data: {"cut": true}']
-    assert list(read_events(lines)) == [Event("status", {})]
+    assert list(read_events(lines)) == [IDLE, Event("status", {})]
 
 
 def test_the_fields_of_one_event_do_not_leak_into_the_next() -> None:

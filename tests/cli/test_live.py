@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import json
+from collections.abc import Iterator, Sequence
 
 import httpx2
 import pytest
@@ -12,6 +12,7 @@ from rich.console import Console
 from worker.cli.batches.outcome import exit_code
 from worker.cli.client import Client
 from worker.cli.live import reasons, summary, view, watch
+from worker.core.errors import UserError
 from worker.core.records import JsonObject
 
 BATCH: JsonObject = {
@@ -84,40 +85,88 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def served(answers: list[Any]) -> Client:
-    rest: Iterator[Any] = iter(answers)
+def told(kind: str, batch: JsonObject) -> str:
+    return f"event: {kind}\ndata: {json.dumps(batch)}\n\n"
 
-    def handler(_: httpx2.Request) -> httpx2.Response:
-        answer = next(rest)
-        if isinstance(answer, Exception):
-            raise answer
-        return httpx2.Response(200, json=answer)
 
-    return Client("http://127.0.0.1:1", transport=httpx2.MockTransport(handler))
+class Stream(httpx2.SyncByteStream):
+    """A batch's events, a second apart; an error breaks the connection."""
+
+    def __init__(self, clock: Clock, events: Sequence[str | Exception]) -> None:
+        self._clock = clock
+        self._events = events
+
+    def __iter__(self) -> Iterator[bytes]:
+        for event in self._events:
+            self._clock.now_s += 1.0
+            if isinstance(event, Exception):
+                raise event
+            yield event.encode()
+
+
+def served(clock: Clock, *streams: Sequence[str | Exception]) -> Client:
+    """An API whose streams of events are these, one after the other; there is nothing else to ask for."""
+    rest = iter(streams)
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        assert request.url.path == "/api/batches/batch_1/events" and request.url.params["runs"] == "false"
+        events = next(rest)
+        if events and isinstance(events[0], Exception):
+            clock.now_s += 1.0
+            raise events[0]
+        return httpx2.Response(200, stream=Stream(clock, events))
+
+    return Client("http://127.0.0.1:1", transport=httpx2.MockTransport(handler), pause=clock.sleep)
+
+
+DONE: JsonObject = {**with_counts(succeeded=1000), "state": "done"}
+REFUSED = [httpx2.ConnectError("refused")]
 
 
 def test_piped_a_line_is_printed_for_news_at_once_and_for_counts_now_and_then(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    counting = [with_counts(queued=1000 - n, succeeded=n) for n in range(0, 300, 10)]
-    done = {**with_counts(succeeded=1000), "state": "done"}
-    with served([*counting, done]) as client:
-        assert watch(client, "batch_1")["state"] == "done"
+    counting = [told("progress", with_counts(queued=1000 - n, succeeded=n)) for n in range(0, 150, 10)]
+    with served(clock, [*counting, told("end", DONE)]) as client:
+        assert watch(client, "batch_1") == DONE
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4, lines
     assert "1,000/1,000 ended" in lines[-1]
 
 
+def test_what_was_too_soon_to_be_told_is_told_later_though_nothing_more_happens(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = [told("progress", with_counts(queued=1000 - n, succeeded=n)) for n in (0, 10)]
+    with served(clock, [*two, *[": idle\n\n"] * 6, told("end", DONE)]) as client:
+        watch(client, "batch_1")
+    assert ["10/1,000" in line for line in capsys.readouterr().out.splitlines()] == [False, True, False]
+
+
 def test_watching_goes_on_over_an_api_that_restarts(clock: Clock) -> None:
-    done = {**with_counts(succeeded=1000), "state": "done"}
-    with served([BATCH, httpx2.ConnectError("refused"), httpx2.ConnectError("refused"), done]) as client:
-        assert watch(client, "batch_1")["state"] == "done"
+    broken: list[str | Exception] = [told("progress", BATCH), httpx2.ReadError("reset")]
+    error = [told("error", {"message": "the database is away"})]
+    with served(clock, broken, *[REFUSED] * 9, error, [told("progress", BATCH)], [told("end", DONE)]) as client:
+        assert watch(client, "batch_1") == DONE
 
 
-def test_watching_stops_when_the_watcher_has_seen_enough(clock: Clock) -> None:
-    with served([BATCH] * 100) as client:
+def test_watching_ends_where_the_api_stays_away(clock: Clock) -> None:
+    with served(clock, [told("progress", BATCH)], *[REFUSED] * 100) as client, pytest.raises(UserError) as caught:
+        watch(client, "batch_1")
+    assert caught.value.exit_code == 3
+    assert 60.0 < clock.now_s < 120.0
+
+
+def test_watching_stops_when_the_batch_is_paused(clock: Clock) -> None:
+    paused = {**BATCH, "paused_reason": "by hand"}
+    with served(clock, [told("progress", BATCH), told("progress", paused), told("progress", BATCH)]) as client:
+        assert watch(client, "batch_1") == paused
+
+
+def test_watching_stops_when_the_watcher_has_seen_enough_though_nothing_happens(clock: Clock) -> None:
+    with served(clock, [told("progress", BATCH), *[": idle\n\n"] * 100]) as client:
         assert watch(client, "batch_1", enough=lambda _: clock.now_s >= 10.0)["state"] == "open"
-    assert 10.0 <= clock.now_s < 11.0
+    assert 10.0 <= clock.now_s < 12.0
 
 
 def test_success_is_0_and_anything_else_1_unless_failures_are_allowed() -> None:

@@ -70,7 +70,14 @@ class Client:
             if response.status_code >= 400:
                 response.read()
             _check(response)
-            yield response.iter_bytes()
+            yield self._pieces(response)
+
+    def _pieces(self, response: httpx2.Response) -> Iterator[bytes]:
+        try:
+            yield from response.iter_bytes()
+        except httpx2.TransportError as error:
+            message = f"The answer of the API at {self.url} broke off: {str(error) or type(error).__name__}."
+            raise UserError(message, "What came is not all of it; run the command again.", EXIT_UNREACHABLE) from error
 
     def pages(self, path: str, limit: int | None = None, **params: Any) -> Iterator[JsonObject]:
         """The items of a list, page after page, at most `limit`."""
@@ -86,10 +93,17 @@ class Client:
 
     def events(self, run_id: str) -> Iterator[Event]:
         """What happens in a run until its end; a connection that breaks is taken up where it broke."""
+        return self._followed(f"/api/runs/{run_id}/events")
+
+    def batch_events(self, batch_id: str) -> Iterator[Event]:
+        """How far a batch is whenever that changes, until its end; `idle` now and then where nothing does."""
+        return self._followed(f"/api/batches/{batch_id}/events", runs="false")
+
+    def _followed(self, path: str, **params: str) -> Iterator[Event]:
         last, failures = None, 0
         while True:
             try:
-                for event in self._events(run_id, last):
+                for event in self._events(path, params, last):
                     if event.kind == "error":  # the API could not go on, and says so: as if the connection broke
                         raise httpx2.ReadError(str(event.data.get("message")))
                     last, failures = event.number or last, 0
@@ -103,9 +117,9 @@ class Client:
                     raise self._away(error) from error
                 self._pause(FIRST_PAUSE_S * 2**failures)
 
-    def _events(self, run_id: str, last: str | None) -> Iterator[Event]:
+    def _events(self, path: str, params: Mapping[str, str], last: str | None) -> Iterator[Event]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
-        with self._http.stream("GET", f"/api/runs/{run_id}/events", headers=headers) as response:
+        with self._http.stream("GET", path, params=params, headers=headers) as response:
             if response.status_code >= 400:
                 response.read()
             _check(response)

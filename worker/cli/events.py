@@ -18,6 +18,10 @@ class Event:
     number: str | None = None
 
 
+IDLE = Event("idle", {})
+"""A sign of life: nothing has happened since the last event."""
+
+
 def lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """The lines of a stream. Only a line feed ends one: texts within may hold what Unicode calls a line's end."""
     left = b""
@@ -27,10 +31,11 @@ def lines(chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_events(lines: Iterable[str]) -> Iterator[Event]:
-    """The events of a stream. Comments are passed over; an event that was cut off is dropped, as it will come again."""
+    """The events of a stream. A comment is `IDLE`; an event that was cut off is dropped, as it will come again."""
     fields: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(":"):
+            yield IDLE
             continue
         if line:
             name, _, value = line.partition(":")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rich.console import Group
 from rich.live import Live
@@ -19,8 +19,9 @@ from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.terminal import echo, safe
 
-POLL_S = 0.5
+AGAIN_S = 0.5
 AWAY_S = 60.0
+"""Somebody may watch all night: an API that is away for less, as while it restarts, is no reason to stop."""
 Show = Callable[[JsonObject], None]
 Enough = Callable[[JsonObject], bool]
 QUIET_S = 5.0
@@ -52,17 +53,25 @@ def _until_ended(client: Client, batch_id: str, show: Show, enough: Enough) -> J
     answered_at = time.monotonic()
     while True:
         try:
-            batch = client.get(f"/api/batches/{batch_id}")
+            for batch in _looks(client, batch_id):
+                answered_at = time.monotonic()
+                show(batch)
+                if batch["state"] != "open" or batch.get("paused_reason") or enough(batch):
+                    return batch
         except UserError as error:
-            # Somebody may watch all night: an API that restarts meanwhile is no reason to stop.
             if error.exit_code != EXIT_UNREACHABLE or time.monotonic() - answered_at > AWAY_S:
                 raise
-        else:
-            answered_at = time.monotonic()
-            show(batch)
-            if batch["state"] != "open" or batch.get("paused_reason") or enough(batch):
-                return batch
-        time.sleep(POLL_S)
+        time.sleep(AGAIN_S)
+
+
+def _looks(client: Client, batch_id: str) -> Iterator[JsonObject]:
+    """The batch whenever it has changed; the same again where only a sign of life comes."""
+    batch: JsonObject | None = None
+    for event in client.batch_events(batch_id):
+        if event.kind in ("progress", "end"):
+            batch = event.data
+        if batch is not None:
+            yield batch
 
 
 class _Lines:
