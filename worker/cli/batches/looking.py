@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 
 from worker.cli.batches.outcome import watch_to_the_end
+from worker.cli.batches.whole import whole
 from worker.cli.connection import connected, reading
 from worker.cli.live import ended, reasons, state_of, summary
 from worker.cli.output import json_option, money, note_practice, print_json, print_table, tokens
@@ -96,7 +97,8 @@ def results_command(
         raise UserError("Parquet is not for a terminal.", "Name a file: --output results.parquet")
     path = f"/api/batches/{batch_id}/results"
     options = {"format": form, "only": only, "with_steps": with_steps, "excel_safe": excel_safe}
-    with reading() as client, client.download(path, **options) as chunks:
+    with reading() as client, client.download(path, **options) as pieces:
+        chunks = whole(pieces, form)
         if output is None:
             if sys.stdout.isatty():
                 _show(chunks, form)
