@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import socket
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 import uvicorn
 
+from api import wire as wire_module
 from api.app import create_app
 from api.binding import same_origin
 from api.guard import MAX_BODY_BYTES
-from api.wire import Wire
+from api.wire import MOST_HEAD_BYTES, Wire
 from tests.api.conftest import Api, make_context
 from tests.services.process import free_port
 from tests.services.waiting import wait_until
@@ -197,3 +200,106 @@ def test_a_reader_of_large_rows_holds_few_of_them(api: Api) -> None:
     assert seen == list(range(1, 101))
     assert tracemalloc.get_traced_memory()[1] < 40_000_000
     tracemalloc.stop()
+
+
+def heard(wire: socket.socket) -> bytes:
+    """What comes until the server closes."""
+    wire.settimeout(20)
+    return b"".join(iter(lambda: wire.recv(65536), b""))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stated seconds, shortened."""
+    monkeypatch.setattr(wire_module, "HEAD_S", 0.5)
+
+
+def trickling(wire: socket.socket, piece: bytes) -> threading.Thread:
+    """Sends a little again and again until the connection is closed or a test's patience is over."""
+
+    def send() -> None:
+        with suppress(OSError):
+            for _ in range(200):
+                wire.sendall(piece)
+                threading.Event().wait(0.1)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+
+@ON_ONE
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("answered", [False, True], ids=["first", "after an answer"])
+@pytest.mark.parametrize("sent", [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"G"])
+def test_headers_that_do_not_come_are_given_up_after_the_stated_time(port: int, sent: bytes, answered: bool) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        if answered:
+            wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert wire.recv(65536).startswith(b"HTTP/1.1 200")
+        wire.sendall(sent)
+        head, _, body = heard(wire).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n") and b"connection: close" in head
+    assert json.loads(body)["error"]["message"] == "The headers have not come within 0.5 s."
+
+
+@ON_ONE
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("piece", [b"X: y\r\n", b"X"], ids=["lines", "letters"])
+def test_headers_that_trickle_are_given_up_too(port: int, piece: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\n")
+        thread = trickling(wire, piece)
+        assert wire.recv(65536).startswith(b"HTTP/1.1 408")
+        wire.close()
+        thread.join()
+
+
+@ON_ONE
+@pytest.mark.usefixtures("impatient")
+def test_a_connection_that_says_nothing_is_closed_without_a_word(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        assert heard(wire) == b""
+
+
+@ON_ONE
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("piece", [b"\r\n", b"x"], ids=["empty lines", "the rest of a refused body"])
+def test_what_trickles_behind_an_answer_keeps_no_connection(port: int, piece: bytes) -> None:
+    asked = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    if piece == b"x":
+        asked = b"POST /api/batches/b/cancel HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9000000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        wire.sendall(asked)
+        assert wire.recv(65536).startswith((b"HTTP/1.1 200", b"HTTP/1.1 413"))
+        thread = trickling(wire, piece)
+        assert b"HTTP/1.1" not in heard(wire)
+        thread.join()
+
+
+@ON_ONE
+@pytest.mark.usefixtures("impatient")
+def test_no_time_runs_while_a_request_is_answered(port: int) -> None:
+    base = f"http://127.0.0.1:{port}"
+    run_id = httpx2.post(f"{base}/api/runs", json={"question": "x", "klass": "batch"}).json()["run_id"]
+    threading.Timer(1.5, lambda: httpx2.post(f"{base}/api/runs/{run_id}/cancel")).start()
+    with httpx2.stream("GET", f"{base}/api/runs/{run_id}/events", timeout=20) as stream:
+        assert "event: end" in list(stream.iter_lines())
+
+
+@ON_ONE
+@pytest.mark.parametrize("answering", [False, True], ids=["at rest", "while an answer is under way"])
+def test_headers_without_end_are_refused(port: int, answering: bool) -> None:
+    base = f"http://127.0.0.1:{port}"
+    run_id = httpx2.post(f"{base}/api/runs", json={"question": "x", "klass": "batch"}).json()["run_id"]
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        if answering:
+            wire.sendall(f"GET /api/runs/{run_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            begun = b""
+            while b"event: status" not in begun:
+                begun += wire.recv(65536)
+        # Not a byte more than is read: what is left unread would break the connection before the answer is seen.
+        wire.sendall((b"GET /healthz HTTP/1.1\r\nX: " + b"y" * MOST_HEAD_BYTES)[: MOST_HEAD_BYTES + 1])
+        left = heard(wire)
+    assert (b"HTTP/1.1" not in left) if answering else left.startswith(b"HTTP/1.1 431")
+    assert httpx2.get(f"{base}/healthz").status_code == 200
