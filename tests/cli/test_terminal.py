@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import io
 import json
 import logging
@@ -209,12 +210,17 @@ def _on_a_terminal(args: list[str], directory: Path, env: dict[str, str]) -> str
     ours, theirs = pty.openpty()
     with subprocess.Popen([*STEPMILL, *args], cwd=directory, env=env, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        shown = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                shown += chunk
-        except OSError:
-            pass  # how a terminal says that its last writer is gone
+        shown = b"".join(iter(lambda: _read(ours), b""))
         os.close(ours)
         process.wait(timeout=60)
     return shown.decode("utf-8", "replace")
+
+
+def _read(terminal: int) -> bytes:
+    """What was written to a terminal; nothing where its last writer is gone, which it tells by an error."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return b""
