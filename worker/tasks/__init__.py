@@ -11,7 +11,8 @@ from tools.registry import load_tools
 from worker.core.states import QUEUE_THINK
 from worker.dispatch import THINK_TASK
 from worker.settings import settings
-from worker.tasks.base import Discarded, DoorbellTask, runtime
+from worker.tasks.attempt import Discarded
+from worker.tasks.base import DoorbellTask, runtime
 from worker.tasks.requests import WatchedRequest
 from worker.tasks.think import think
 from worker.tasks.tool_call import call_tool

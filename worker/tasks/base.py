@@ -13,15 +13,7 @@ from worker.core.states import QUEUE_QUARANTINE, quarantine_queue
 from worker.dispatch import THINK_TASK
 from worker.runtime import Runtime, build_runtime
 from worker.settings import settings
-from worker.store.applies import Applied
-
-
-class AttemptFailed(Exception):
-    """An attempt that failed: red in Flower. Its text names ids and kinds, never a question's words."""
-
-
-class Discarded(Exception):
-    """A doorbell for work that is done, taken, paused or ended: not an error, and not a success either."""
+from worker.tasks.attempt import AttemptFailed
 
 
 class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
@@ -75,12 +67,3 @@ def runtime(app: Celery) -> Runtime:
 def install(one: Runtime) -> None:
     """Sets the runtime of this process: a worker's parent, or a test."""
     _runtimes["one"] = one
-
-
-def follow_up(rt: Runtime, run_id: str, applied: Applied) -> None:
-    """After the commit: rings for what is due, tells who follows the run, frees the slot of one that has ended."""
-    rt.dispatcher.changed((run_id,))
-    if applied.bells:
-        rt.dispatcher.send(applied.bells)
-    if applied.ended:
-        rt.poke_admitter()

@@ -27,15 +27,12 @@ from worker.llm.endpoint import EndpointSettings
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, StepRecord, apply_think, landed
-from worker.store.claims import Lease, ThinkWork, claim_think, reclaimed
-from worker.store.control import bells_for, note_stopped
+from worker.store.applies import Spent, StepRecord, apply_think
+from worker.store.claims import ThinkWork, claim_think
 from worker.store.history import history
-from worker.store.money import note_waste, reserve
-from worker.store.session import new_token
-from worker.store.takeover import Held, release
+from worker.store.money import reserve
 from worker.tasks import money
-from worker.tasks.base import AttemptFailed, Discarded, follow_up
+from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.insisting import insist
 from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
@@ -56,33 +53,20 @@ def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
 
 
 def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
-    work = _claim(rt, run_id, step, attempt)
+    work = claim(rt, Announced(run_id, step, 0, attempt), MARGIN_S, claim_think)
     config = rt.configuration(work.config_hash)
     with rt.in_flight.attempt(work.lease.token, run_id, config.call_time_limit_s + MARGIN_S) as abort:
         if rt.draining.is_set():
             abort.abort(StopReason.HAND_BACK)
         thought = _think(rt, work, config, abort)
-    applied = _apply(rt, work, thought, config)
+    decision = decide_think(work.hot, thought.event, config)
+    write = partial(apply_think, rt.store, work.lease, decision, thought.spent, thought.record)
+    applied = apply(rt, work.lease, write, thought.spent)
     reach("think.applied")
     follow_up(rt, run_id, applied)
     if thought.spent.error:
         raise AttemptFailed(f"{run_id} step {step}: {thought.spent.error}")
     return thought.record.kind if thought.record else thought.spent.outcome
-
-
-def _claim(rt: Runtime, run_id: str, step: int, attempt: int) -> ThinkWork:
-    for _ in range(2):
-        lease = Lease(new_token(), run_id, step, 0, attempt, rt.owner.id, MARGIN_S)
-        work, doubtful = insist("claim", lambda at=lease: claim_think(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
-        if work is not None:
-            return work
-        if doubtful and reclaimed(rt.store, lease):
-            # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
-            held = Held(lease, outcome=Outcome.HANDED_BACK)
-            follow_up(rt, run_id, release(rt.store, held, {}, "claim unheard") or Applied())
-        if not rt.owner.refused():
-            break
-    raise Discarded
 
 
 def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Thought:
@@ -170,24 +154,3 @@ def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:
 def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:
     cost = rt.prices.cost_usd(endpoint.model, reply.usage)
     return Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, billed=True)
-
-
-def _apply(rt: Runtime, work: ThinkWork, thought: Thought, config: RunConfig) -> Applied:
-    decision = decide_think(work.hot, thought.event, config)
-    lease = work.lease
-    applied, doubtful = insist(
-        "apply", lambda: apply_think(rt.store, lease, decision, thought.spent, thought.record), rt.draining.is_set
-    )
-    if applied is not None:
-        return applied
-    if doubtful and landed(rt.store, lease):
-        with rt.store.read() as tx:
-            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
-    insist("waste", lambda: note_waste(rt.store, lease, _as_waste(thought.spent)))
-    if thought.spent.outcome == Outcome.STOPPED:
-        insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
-    raise Discarded
-
-
-def _as_waste(spent: Spent) -> Spent:
-    return replace(spent, outcome=Outcome.FENCED, wasted=True)

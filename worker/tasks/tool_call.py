@@ -20,13 +20,9 @@ from worker.llm.address import without_password
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, apply_call, landed
-from worker.store.claims import CallWork, Lease, claim_call, reclaimed, start_call, started
-from worker.store.control import bells_for, note_stopped
-from worker.store.money import note_waste
-from worker.store.session import new_token
-from worker.store.takeover import Held, release
-from worker.tasks.base import AttemptFailed, Discarded, follow_up
+from worker.store.applies import Applied, Spent, apply_call
+from worker.store.claims import CallWork, claim_call, start_call, started
+from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.insisting import insist
 from worker.tasks.kept import StoredArtifacts, StoredNotes
 
@@ -38,7 +34,8 @@ MARGIN_S = 15.0
 
 def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> str:
     """Does one tool call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the tool failed."""
-    work = _claim(rt, tool, run_id, step, call, attempt)
+    place = Announced(run_id, step, call, attempt)
+    work = claim(rt, place, tool.timeout_s + MARGIN_S, claim_call, tool.name)
     with rt.in_flight.attempt(work.lease.token, run_id, work.lease.deadline_s) as abort:
         if rt.draining.is_set():
             event: CallEvent = GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped")
@@ -73,20 +70,6 @@ def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
     if isinstance(event, CallEnded) and event.outcome == Outcome.OK:
         rt.sharing.keep(tool, work.args, event.observation)
     return event
-
-
-def _claim(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> CallWork:
-    for _ in range(2):
-        lease = Lease(new_token(), run_id, step, call, attempt, rt.owner.id, tool.timeout_s + MARGIN_S)
-        work, doubtful = insist("claim", lambda at=lease: claim_call(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
-        if work is not None:
-            return work
-        if doubtful and reclaimed(rt.store, lease):
-            held = Held(lease, tool.name, Outcome.HANDED_BACK)
-            follow_up(rt, run_id, release(rt.store, held, {}, "claim unheard") or Applied())
-        if not rt.owner.refused():
-            break
-    raise Discarded
 
 
 def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
@@ -149,14 +132,5 @@ def _apply(rt: Runtime, tool: Tool, work: CallWork, event: CallEvent, spent: Spe
     def decide(hot: Hot, view: CallView) -> CallChange:
         return decide_call(hot, replace(view, idempotent=tool.idempotent, max_attempts=tool.max_attempts), event)
 
-    lease = work.lease
     seen = (work.seen, work.view) if work.seen is not None else None
-    applied, doubtful = insist("apply", lambda: apply_call(rt.store, lease, decide, spent, seen), rt.draining.is_set)
-    if applied is not None:
-        return applied
-    if doubtful and landed(rt.store, lease):
-        with rt.store.read() as tx:
-            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
-    insist("waste", lambda: note_waste(rt.store, lease, Spent(Outcome.FENCED, spent.error, wasted=True)))
-    insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
-    raise Discarded
+    return apply(rt, work.lease, lambda: apply_call(rt.store, work.lease, decide, spent, seen), spent)

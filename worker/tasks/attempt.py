@@ -1,0 +1,89 @@
+"""What attempts of model calls and of tool calls share: claim, work, apply, and only then send.
+
+A claim or an apply whose commit's answer was lost is read back rather than done twice. Who is fenced out writes nothing
+but what it used, which counts as waste.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from worker.core.states import Outcome
+from worker.runtime import Runtime
+from worker.store.applies import Applied, Spent, landed
+from worker.store.claims import Lease, reclaimed
+from worker.store.control import bells_for, note_stopped
+from worker.store.money import note_waste
+from worker.store.session import Store, new_token
+from worker.store.takeover import Held, release
+from worker.tasks.insisting import insist
+
+
+class Claimed(Protocol):
+    """What a claim answers: the work under its lease."""
+
+    @property
+    def lease(self) -> Lease: ...
+
+
+Work = TypeVar("Work", bound=Claimed)
+
+
+class AttemptFailed(Exception):
+    """An attempt that failed: red in Flower. Its text names ids and kinds, never a question's words."""
+
+
+class Discarded(Exception):
+    """A doorbell for work that is done, taken, paused or ended: not an error, and not a success either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """The work that a message announces; `call` is 0 for a model call."""
+
+    run_id: str
+    step: int
+    call: int
+    attempt: int
+
+
+def claim(
+    rt: Runtime, place: Announced, hold_s: float, take: Callable[[Store, Lease], Work | None], tool: str = ""
+) -> Work:
+    """Takes the work under a lease of `hold_s`. Raises `Discarded` where it is not ours to do."""
+    for _ in range(2):
+        lease = Lease(new_token(), place.run_id, place.step, place.call, place.attempt, rt.owner.id, hold_s)
+        work, doubtful = insist("claim", lambda at=lease: take(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
+        if work is not None:
+            return work
+        if doubtful and reclaimed(rt.store, lease):
+            # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
+            held = Held(lease, tool, Outcome.HANDED_BACK)
+            follow_up(rt, place.run_id, release(rt.store, held, {}, "claim unheard") or Applied())
+        if not rt.owner.refused():
+            break
+    raise Discarded
+
+
+def apply(rt: Runtime, lease: Lease, write: Callable[[], Applied | None], spent: Spent) -> Applied:
+    """Writes what came of the work; what follows has yet to be sent. Raises `Discarded` for one that was fenced out."""
+    applied, doubtful = insist("apply", write, rt.draining.is_set)
+    if applied is not None:
+        return applied
+    if doubtful and landed(rt.store, lease):
+        with rt.store.read() as tx:
+            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
+    insist("waste", lambda: note_waste(rt.store, lease, replace(spent, outcome=Outcome.FENCED, wasted=True)))
+    insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
+    raise Discarded
+
+
+def follow_up(rt: Runtime, run_id: str, applied: Applied) -> None:
+    """After the commit: rings for what is due, tells who follows the run, frees the slot of one that has ended."""
+    rt.dispatcher.changed((run_id,))
+    if applied.bells:
+        rt.dispatcher.send(applied.bells)
+    if applied.ended:
+        rt.poke_admitter()
