@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import format_sse_event
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import Response, StreamingResponse
 
@@ -148,13 +149,12 @@ def broken_off(what: str, error: Exception) -> bytes:
 
 def message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
     """One server-sent event."""
-    head = f"event: {kind}\n" + (f"id: {number}\n" if number is not None else "")
     try:
         written = orjson.dumps(data)
     except TypeError as error:
         log.error("An event of the kind %s cannot be written whole: %s", kind, error)
         written = orjson.dumps(showable(data))
-    return head.encode() + b"data: " + written + b"\n\n"
+    return format_sse_event(event=kind, id=None if number is None else str(number), data_str=written.decode())
 
 
 def _step(event: Event) -> JsonObject:
