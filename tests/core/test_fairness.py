@@ -27,7 +27,6 @@ ENDLESS = 10**9
 @dataclass
 class InMotion:
     batch: str
-    left: int
     steps: int
     charged: float
 
@@ -42,7 +41,11 @@ class Simulation:
     levels: dict[str, Level] = field(default_factory=dict)
     owner_of: dict[str, str] = field(default_factory=dict)
     estimates: dict[str, float] = field(default_factory=dict)
-    hot: list[InMotion] = field(default_factory=list)
+    now: int = 0
+    ends: dict[int, list[InMotion]] = field(default_factory=dict)
+    """The runs in motion, by the tick at whose end they end."""
+    held: Counter[str] = field(default_factory=Counter)
+    """How many of them each batch has."""
     steps: Counter[str] = field(default_factory=Counter)
     paused: set[str] = field(default_factory=set)
     rng: random.Random = field(default_factory=lambda: random.Random(7))
@@ -64,16 +67,17 @@ class Simulation:
         self.owners.raise_to_present([self.owner_of[batch]])
 
     def tick(self) -> None:
+        self.now += 1
+        self.steps += self.held
+        gone = self.ends.pop(self.now, [])
+        self.held -= Counter(run.batch for run in gone)
         ended: dict[str, list[InMotion]] = {}
-        for run in self.hot:
-            run.left -= 1
-            self.steps[run.batch] += 1
-            if run.left == 0:
-                ended.setdefault(run.batch, []).append(run)
-        self.hot = [run for run in self.hot if run.left]
-        for batch, gone in ended.items():
-            self._settle(batch, gone)
-        self._admit()
+        for run in gone:
+            ended.setdefault(run.batch, []).append(run)
+        for batch, runs in ended.items():
+            self._settle(batch, runs)
+        if self.held.total() < self.slots:
+            self._admit()
 
     def _settle(self, batch: str, gone: list[InMotion]) -> None:
         took, charged = sum(r.steps for r in gone), sum(r.charged for r in gone)
@@ -85,7 +89,7 @@ class Simulation:
         self.estimates[batch] = estimate(self.estimates[batch], len(gone), took / len(gone))
 
     def _admit(self) -> None:
-        held = Counter(run.batch for run in self.hot)
+        held = self.held
         narrowed = {owner: Level(level.clock) for owner, level in self.levels.items()}
         for batch, owner in self.owner_of.items():
             claimant = self.levels[owner].claimants[batch]
@@ -99,23 +103,22 @@ class Simulation:
             self.owners.claimants[owner].cost = max((c.cost for c in mine), default=DEFAULT_STEPS)
             level.shorten_leash()
         self.owners.shorten_leash()
-        for batch in choose(self.owners, narrowed, self.slots - len(self.hot)):
+        for batch in choose(self.owners, narrowed, self.slots - self.held.total()):
             claimant, length = (
                 self.levels[self.owner_of[batch]].claimants[batch],
                 self.rng.randint(*self.lengths[batch]),
             )
             claimant.queued -= 1
-            self.hot.append(InMotion(batch, length, length, claimant.cost))
+            self.ends.setdefault(self.now + length, []).append(InMotion(batch, length, claimant.cost))
+            self.held[batch] += 1
         for owner, level in narrowed.items():
             self.levels[owner].clock = level.clock
 
     def turn_over(self) -> None:
         """Until every run that is in motion now has ended."""
-        before = {id(run) for run in self.hot}
-        keep = list(self.hot)  # so that no identity is used twice
-        while before & {id(run) for run in self.hot}:
+        last = max(self.ends, default=self.now)
+        while self.now < last:
             self.tick()
-        assert keep or not before
 
     def shares(self, ticks: int) -> dict[str, float]:
         """Each batch's part of the steps of the next ticks."""
