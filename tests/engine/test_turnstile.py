@@ -6,54 +6,67 @@ import threading
 
 import pytest
 
-from tests.services.waiting import wait_until
 from tests.store.racing import InThread
 from worker.turnstile import Turnstile
 
 
+def may_be_inside_together(turnstile: Turnstile, count: int, within_s: float) -> bool:
+    """Whether so many threads get a turn at the same time, within this time."""
+    meeting = threading.Barrier(count)
+
+    def meet() -> bool:
+        with turnstile:
+            try:
+                meeting.wait(within_s)
+            except threading.BrokenBarrierError:
+                return False
+            return True
+
+    met = [thread.result() for thread in [InThread(meet) for _ in range(count)]]
+    return all(met)
+
+
 def test_no_more_than_so_many_pass_at_once_and_one_that_steps_aside_lets_another_in() -> None:
     turnstile, inside, most = Turnstile(at_once=2, patience_s=30.0), 0, 0
-    counting, go = threading.Lock(), threading.Event()
+    counting, everybody_aside = threading.Lock(), threading.Barrier(20)
 
     def work() -> None:
         nonlocal inside, most
         with turnstile:
             with turnstile.aside():
-                assert go.wait(30.0)
+                everybody_aside.wait(30.0)
             with counting:
                 inside += 1
                 most = max(most, inside)
             with counting:
                 inside -= 1
 
-    threads = [InThread(work) for _ in range(20)]
-    wait_until("all twenty have stepped aside", lambda: turnstile._turns._value == 2)
-    go.set()
-    for thread in threads:
+    for thread in [InThread(work) for _ in range(20)]:
         thread.result()
     assert 1 <= most <= 2
-    assert turnstile._turns._value == 2, "all turns were given back"
+    assert may_be_inside_together(turnstile, 2, 10.0), "all turns were given back"
 
 
-def test_whoever_waits_too_long_goes_on_out_of_turn() -> None:
-    turnstile, leave = Turnstile(at_once=1, patience_s=0.01), threading.Event()
+def test_whoever_waits_too_long_goes_on_out_of_turn_and_gives_no_turn_back() -> None:
+    turnstile, hanging, leave = Turnstile(at_once=1, patience_s=1.0), threading.Event(), threading.Event()
 
     def hang() -> None:
         with turnstile:
+            hanging.set()
             assert leave.wait(30.0)
 
-    hanging = InThread(hang)
-    wait_until("the turn is taken", lambda: turnstile._turns._value == 0)
+    thread = InThread(hang)
+    assert hanging.wait(30.0)
     with turnstile:
-        pass
-    assert turnstile._turns._value == 0, "a turn that was never had is not given back"
+        assert not leave.is_set(), "it passes while the turn is taken"
     leave.set()
-    hanging.result()
-    assert turnstile._turns._value == 1
+    thread.result()
+    assert may_be_inside_together(turnstile, 1, 10.0)
+    assert not may_be_inside_together(turnstile, 2, 0.2), "there is one turn, as before"
 
 
 def test_an_error_gives_the_turn_back() -> None:
-    turnstile = Turnstile(at_once=1)
+    turnstile = Turnstile(at_once=1, patience_s=30.0)
     with pytest.raises(ValueError, match="no"), turnstile, turnstile.aside():
         raise ValueError("no")
-    assert turnstile._turns._value == 1
+    assert may_be_inside_together(turnstile, 1, 10.0)
