@@ -10,8 +10,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from worker.core.remedies import OPENED_BY_ANY_ANSWER
 from worker.llm.endpoint import EndpointSettings
-from worker.store.claims import Lease
 from worker.store.endpoints import Pause, answered_since_failure, note_answered, paused, resume, slowed
+from worker.store.hot.interface import Lease
 from worker.store.session import Store
 from worker.store.trouble import trouble
 

@@ -28,7 +28,8 @@ from worker.llm.watchdog import Abort
 from worker.owner import Owner
 from worker.settings import Settings
 from worker.sharing import ToolSharing
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 from worker.store.submit import get_configuration
 from worker.throttle import Throttle
 from worker.turnstile import Turnstile

@@ -7,6 +7,7 @@ from typing import Any
 from tests.api.conftest import Api
 from tests.api.words import act, admit_bells, answer, fail, observe
 from tests.store.conftest import World
+from worker.core.errors import ErrorCode
 from worker.store.control import note_stopped
 
 
@@ -93,7 +94,7 @@ def test_retry_queues_failed_runs_by_code_and_counts_each_cost_once(api: Api, mo
     answer(moved, bells[first], "1")
     fail(moved, bells[second])
     follow = observe(moved, act(moved, bells[third])[0])
-    fail(moved, follow[0], "content_filter")
+    fail(moved, follow[0], ErrorCode.CONTENT_FILTER)
     moved.admit()
     before = batch(api, batch_id)
     assert (before["state"], before["counts"]["failed"]) == ("done", 2)
@@ -137,7 +138,7 @@ def test_a_run_that_failed_in_its_conversation_begins_anew_and_the_old_steps_cou
     batch_id = submit(api, 1)
     (run_id,) = run_ids(api, batch_id)
     follow = observe(moved, act(moved, admit_bells(moved)[run_id])[0])
-    fail(moved, follow[0], "context_overflow")
+    fail(moved, follow[0], ErrorCode.CONTEXT_OVERFLOW)
     api.client.post(f"/api/batches/{batch_id}/retry")
     run = api.client.get(f"/api/runs/{run_id}").json()
     assert (run["status"], run["steps"], run["trace"]) == ("queued", 0, [])

@@ -15,9 +15,9 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import OverBudget
+from worker.core.spending import Spent
 from worker.llm.prices import Price, PriceTable
-from worker.store.applies import Spent, apply_think
-from worker.store.money import reserve
+from worker.store.hot.writes import apply_think, reserve
 from worker.store.session import Store
 from worker.store.takeover import Held, release
 

@@ -10,8 +10,9 @@ from sqlalchemy import update
 from tests.api.conftest import Api
 from tests.store.conftest import World
 from worker.core.records import Usage
-from worker.store.applies import Spent
-from worker.store.money import note_waste, reserve
+from worker.core.spending import Spent
+from worker.store.hot.writes import reserve
+from worker.store.money import note_waste
 from worker.store.retrying import retry_batch
 from worker.store.tables import active, attempts, runs, workers
 from worker.store.takeover import Held, release

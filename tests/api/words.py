@@ -5,10 +5,13 @@ from __future__ import annotations
 from tests.store.conftest import World
 from worker.core.bells import Bell
 from worker.core.config import RunConfig
+from worker.core.errors import ErrorCode
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, NewCall, Rejected
 from worker.core.records import Usage
-from worker.store.applies import Spent, StepRecord, apply_call, apply_think
+from worker.core.spending import Spent
+from worker.store.hot.interface import StepRecord
+from worker.store.hot.writes import apply_call, apply_think
 
 SPENT = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.5, billed=True)
 
@@ -41,7 +44,7 @@ def answer(world: World, bell: Bell, text: str) -> None:
     assert applied is not None and applied.ended
 
 
-def fail(world: World, bell: Bell, code: str = "model_rejected") -> None:
+def fail(world: World, bell: Bell, code: ErrorCode = ErrorCode.MODEL_REJECTED) -> None:
     """The provider refuses; the run fails with that code."""
     work = world.think(bell)
     decision = decide_think(work.hot, Rejected(code, "The provider refused the request."), RunConfig())

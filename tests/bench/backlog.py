@@ -14,7 +14,8 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.store import sweeps, takeover
 from worker.store.admission import Capacity, admit
-from worker.store.claims import Lease, claim_think
+from worker.store.hot.interface import Lease
+from worker.store.hot.writes import claim_think
 from worker.store.liveness import WorkerInfo, beats, register
 from worker.store.reads import list_batches
 from worker.store.reads_runs import Filter, page_of_all, page_of_batch

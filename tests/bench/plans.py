@@ -13,7 +13,8 @@ from tests.bench.bench import Bench
 from tests.bench.report import Figure
 from tests.bench.rows_visited import Visited
 from worker.store.control import pause_batch
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 
 FEW = 1_000
 

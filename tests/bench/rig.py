@@ -17,7 +17,8 @@ from sqlalchemy import func, select
 from tests.bench.servers import ROOT, Servers
 from tests.services.process import ServerProcess, free_port
 from tests.services.waiting import wait_until
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 from worker.store.tables import batches, runs
 
 THINK = ("think", "think.interactive")

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,10 @@ from worker.local.ports import free_port
 from worker.local.state import StackInfo
 from worker.settings import Settings
 from worker.store.endpoints import pause
+from worker.store.hot.portable import PORTABLE
 from worker.store.liveness import WorkerInfo, beat, register
-from worker.store.session import CLOCK, Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import CLOCK, Store
 
 
 def patient(stack: StackInfo | None = None, **values: Any) -> Patient:
@@ -211,7 +214,7 @@ def test_a_database_that_cannot_be_written(postgres_url: str) -> None:
 
 
 def test_sqlite_without_its_write_ahead_log(sqlite_url: str) -> None:
-    plain = Store(create_engine(sqlite_url))
+    plain = Store(create_engine(sqlite_url), nullcontext(), PORTABLE)
     with plain.engine.connect() as connection:
         connection.execute(text("PRAGMA journal_mode=DELETE"))
     assert [finding.code for finding in database.writable(plain)] == ["no_wal"]

@@ -22,7 +22,9 @@ from worker.core.machine import (
 from worker.core.moves import (
     Acted,
     Answered,
+    CallAgain,
     CallChange,
+    CallDone,
     CallEnded,
     CallEvent,
     CallRetried,
@@ -35,7 +37,9 @@ from worker.core.moves import (
     NewCall,
     OverBudget,
     Parking,
+    Place,
     Rejected,
+    State,
     ThinkEvent,
     Unreadable,
     UsedUp,
@@ -44,7 +48,6 @@ from worker.core.states import (
     ENDED,
     PHASE_TRANSITIONS,
     RUN_TRANSITIONS,
-    CallState,
     Outcome,
     Parked,
     Phase,
@@ -66,7 +69,7 @@ THINK_EVENTS: list[ThinkEvent] = [
     UsedUp(),
     ModelFailed("refused", 0.0, "refused"),
     ModelFailed("429", 30.0, "asked to wait", counts=False),
-    Rejected("content_filter", "filtered"),
+    Rejected(ErrorCode.CONTENT_FILTER, "filtered"),
     OverBudget(0.5),
     *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED, Outcome.STOPPED)],
     GivenBack(Outcome.DEFERRED, 5.0, "a bucket"),
@@ -85,16 +88,16 @@ THINKING = [
         (Phase.THINK, Phase.WAIT), (1, 3, 4, 5), (0, 2), (0, 1, 2), (0, 2), (None, "tool_loop")
     )
 ]  # fmt: skip
+STATE = {field.name for field in fields(State)}
 VIEWS = [
     CallView(2, failures, deaths, deaths >= 2, started, idempotent, tries, "mail")
     for failures, deaths, started, idempotent, tries in product((0, 1), (0, 1, 2), (False, True), (False, True), (1, 2))
 ]
-COLUMNS = {field.name for field in fields(Hot)} | {"wait_reason", "parked", "parked_target"}
 
 
-def after(hot: Hot, move: Move) -> Hot:
-    known = {field.name for field in fields(Hot)}
-    return replace(hot, **{name: value for name, value in move.changes.items() if name in known})
+def after(hot: Hot, new: State | Place) -> Hot:
+    """The hot row once these fields of it are written."""
+    return replace(hot, **{field.name: getattr(new, field.name) for field in fields(new) if field.name in STATE})
 
 
 def check_think(hot: Hot, decision: Move | End) -> None:
@@ -104,8 +107,7 @@ def check_think(hot: Hot, decision: Move | End) -> None:
         assert (decision.code is None) == (decision.state == RunState.SUCCEEDED)
         assert decision.code is None or decision.code in set(ErrorCode)
         return
-    new = after(hot, decision)
-    assert set(decision.changes) <= COLUMNS
+    new = after(hot, decision.state)
     assert Phase(new.phase) in PHASE_TRANSITIONS[Phase(hot.phase)]
     assert new.step in (hot.step, hot.step + 1)
     assert new.attempt == 1 if decision.calls or new.step > hot.step else new.attempt == hot.attempt + 1
@@ -124,18 +126,15 @@ def test_every_end_of_a_tool_attempt_leads_only_where_the_tables_allow(event: Ca
     for view, pending in product(VIEWS, (1, 2, 3)):
         hot = Hot(Phase.ACT, 2, pending=pending)
         change = decide_call(hot, view, event)
-        state = CallState(change.changes["state"])
-        assert state in (CallState.PENDING, CallState.DONE)
-        if state == CallState.PENDING:
-            assert change.run is None and change.changes["attempt"] == view.attempt + 1
-            assert change.changes["started_at"] is None, "a call that goes back to the queue has not begun"
+        if isinstance(change, CallAgain):
+            assert change.tries.attempt == view.attempt + 1
             assert not view.started or view.idempotent, "what may have had its effect is not done twice"
-        elif isinstance(change.run, Move):
+        elif isinstance(change.run, Place):
             new = after(hot, change.run)
             assert pending == 1 and (new.phase, new.step, new.pending) == (Phase.THINK, 3, 0)
         else:
             assert isinstance(change.run, End) or pending > 1
-            assert change.changes["observation"] and change.changes["outcome"]
+            assert change.observation and change.outcome
 
 
 def test_the_tables_name_every_state_and_ended_runs_only_begin_anew() -> None:
@@ -159,7 +158,7 @@ def test_over_any_sequence_steps_never_go_back_a_run_ends_once_and_pending_adds_
             decision = decide_think(hot, event, LIMITS)
             check_think(hot, decision)
             ended += isinstance(decision, End)
-            hot = hot if isinstance(decision, End) else after(hot, decision)
+            hot = hot if isinstance(decision, End) else after(hot, decision.state)
             out = hot.pending
         assert hot.step >= before and ended <= 1
         assert ended or (hot.pending == out and (hot.phase == Phase.ACT) == (out > 0))
@@ -167,9 +166,11 @@ def test_over_any_sequence_steps_never_go_back_a_run_ends_once_and_pending_adds_
 
 
 def _follow_call(hot: Hot, change: CallChange, out: int) -> tuple[Hot, int, int]:
+    if isinstance(change, CallAgain):
+        return hot, out, 0
     if isinstance(change.run, End):
         return hot, out, 1
-    out -= change.changes["state"] == CallState.DONE
+    out -= 1
     return after(hot, change.run) if change.run else replace(hot, pending=out), out, 0
 
 
@@ -191,16 +192,15 @@ def test_only_a_death_alone_in_quarantine_poisons_and_hand_backs_never_count() -
 def _moved(hot: Hot, event: ThinkEvent) -> Hot:
     decision = decide_think(hot, event, LIMITS)
     assert isinstance(decision, Move)
-    return after(hot, decision)
+    return after(hot, decision.state)
 
 
 def test_a_call_that_may_have_had_its_effect_is_never_repeated_and_says_so() -> None:
     for outcome in (Outcome.LOST, Outcome.HANDED_BACK):
         change = decide_call(Hot(Phase.ACT, 1, pending=1), CallView(started=True, tool="mail"), GivenBack(outcome))
-        assert change.changes["state"] == CallState.DONE
-        assert change.changes["observation"] == unknown_outcome("mail")
+        assert isinstance(change, CallDone) and change.observation == unknown_outcome("mail")
         again = decide_call(Hot(Phase.ACT, 1, pending=1), CallView(started=True, idempotent=True), GivenBack(outcome))
-        assert again.changes["state"] == CallState.PENDING
+        assert isinstance(again, CallAgain)
 
 
 def test_a_waiting_model_call_is_not_a_failed_one() -> None:

@@ -12,7 +12,7 @@ from tests.engine.fleet import Fleet
 from tests.engine.processes import Nursery
 from worker.simulator.config import Config
 from worker.simulator.serving import Control, serve
-from worker.store.session import open_store
+from worker.store.opening import open_store
 
 
 @pytest.fixture(scope="session")

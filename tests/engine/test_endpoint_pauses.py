@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import insert, select
 
 from worker.store.endpoints import pause, paused, reopen_due, resume
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 from worker.store.tables import active, endpoints
 
 

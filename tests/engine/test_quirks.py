@@ -18,7 +18,7 @@ from tests.services.redis import RedisServer
 from worker.simulator.config import Config
 from worker.simulator.quirks import QUIRKS
 from worker.simulator.serving import serve
-from worker.store.session import open_store
+from worker.store.opening import open_store
 from worker.store.tables import metadata
 
 pytestmark = pytest.mark.timeout(300)

@@ -13,7 +13,7 @@ import pytest
 
 from worker.faults import POINTS
 from worker.store.migrate import revisions
-from worker.store.session import open_store
+from worker.store.opening import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPMILL = "from worker.cli.main import main; main()"

@@ -9,7 +9,8 @@ import pytest
 from tests.bench.backlog import ADMITTED, churn, fill, old_snapshot, visits
 from tests.bench.rows_visited import Visited
 from worker.store.control import pause_batch
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 
 FEW, MANY = 1_000, 40_000
 SLACK_ROWS = 8 * ADMITTED

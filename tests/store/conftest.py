@@ -14,11 +14,15 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, NewCall
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.store.admission import Admission, Capacity, admit
-from worker.store.applies import Applied, Spent, StepRecord, apply_call, apply_think
-from worker.store.claims import CallWork, Lease, Seen, ThinkWork, claim_call, claim_think, hot_of
+from worker.store.hot.interface import Applied, CallWork, HotWrites, Lease, Seen, StepRecord, ThinkWork
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.portable import PORTABLE
+from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think
 from worker.store.liveness import WorkerInfo, register
-from worker.store.session import CLOCK, AnyRow, Store, new_token, open_store
+from worker.store.opening import open_store
+from worker.store.session import CLOCK, AnyRow, Store, new_token
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.tables import active, attempts, batches, runs, tool_calls
 
@@ -42,16 +46,17 @@ class HoldableStore(Store):
             return tx.execute(statement, values).one_or_none()
 
 
-WAYS = {
-    "sqlite": ("sqlite_url", False),
-    "postgres": ("postgres_url", True),
-    "postgres-one-by-one": ("postgres_url", False),
+WAYS: dict[str, tuple[str, HotWrites | None]] = {
+    "sqlite": ("sqlite_url", None),
+    "postgres": ("postgres_url", None),
+    "postgres-one-by-one": ("postgres_url", PORTABLE),
 }
 
 
-def holdable(url: str, at_once: bool = True) -> HoldableStore:
+def holdable(url: str, hot: HotWrites | None = None) -> HoldableStore:
+    """Opens a database with its own way to write what the hot path writes, or with another one."""
     opened = open_store(url, pool_size=8)
-    return HoldableStore(opened.engine, opened._writer, at_once and opened.at_once)
+    return HoldableStore(opened.engine, opened._writer, hot or opened.hot)
 
 
 @pytest.fixture
@@ -64,8 +69,8 @@ def store(database_url: str) -> Iterator[Store]:
 @pytest.fixture(params=WAYS)
 def store_each_way(request: pytest.FixtureRequest) -> Iterator[Store]:
     """On SQLite, and on PostgreSQL both ways: each usual write as one statement, and statement by statement."""
-    url, at_once = WAYS[request.param]
-    opened = holdable(request.getfixturevalue(url), at_once)
+    url, hot = WAYS[request.param]
+    opened = holdable(request.getfixturevalue(url), hot)
     yield opened
     opened.dispose()
 
@@ -184,6 +189,6 @@ def world_on(store: Store) -> World:
 @pytest.fixture
 def postgres_world(postgres_url: str) -> Iterator[World]:
     """For what only PostgreSQL can show."""
-    store = holdable(postgres_url, at_once=True)
+    store = holdable(postgres_url)
     yield World(store, register(store, WorkerInfo("tests", ["think", "tools.local"], "threads", 8)))
     store.dispose()

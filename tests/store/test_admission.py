@@ -9,10 +9,11 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import GivenBack
+from worker.core.spending import Spent
 from worker.core.states import Klass
 from worker.store.admission import Capacity, admit
-from worker.store.applies import Spent, apply_think
 from worker.store.control import cancel_run
+from worker.store.hot.writes import apply_think
 from worker.store.session import CLOCK
 from worker.store.tables import active, attempts, batches, owners
 

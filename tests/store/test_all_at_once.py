@@ -17,9 +17,8 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, NewCall
+from worker.core.spending import Spent
 from worker.store.admission import Capacity, admit
-from worker.store.applies import Spent, apply_call, apply_think
-from worker.store.claims import claim_call, claim_think, start_call
 from worker.store.control import (
     cancel_batch,
     cancel_chunk,
@@ -30,6 +29,7 @@ from worker.store.control import (
     resume_run,
     unfinished_cancels,
 )
+from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think, start_call
 from worker.store.invariants import check
 from worker.store.money import note_waste
 from worker.store.session import Store

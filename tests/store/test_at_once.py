@@ -13,12 +13,17 @@ from tests.services.postgres import PostgresServer
 from tests.store import conftest
 from tests.store.conftest import RECORD, HoldableStore, World, holdable
 from worker.core.config import RunConfig
+from worker.core.errors import ErrorCode
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed, NewCall, Parking, Rejected, Unreadable
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
 from worker.store import submit
-from worker.store.applies import Spent, StepRecord, apply_think
+from worker.store.hot.interface import HotWrites, StepRecord
+from worker.store.hot.portable import PORTABLE
+from worker.store.hot.postgres import POSTGRES
+from worker.store.hot.writes import apply_think
 from worker.store.liveness import WorkerInfo, register
 from worker.store.session import CLOCK, AnyRow
 from worker.store.tables import metadata
@@ -67,7 +72,7 @@ def _is_refused_at_once(world: World) -> None:
     _, bell = world.start()
     (after,) = _think(world, bell, Acted((REFUSED,), "So.")).bells
     (again,) = _think(world, after, Unreadable("Hm."), record=StepRecord("malformed", "a", "b", "", None, "m")).bells
-    assert _think(world, again, Rejected("content_filter", "No."), FREE, None).ended
+    assert _think(world, again, Rejected(ErrorCode.CONTENT_FILTER, "No."), FREE, None).ended
 
 
 def _waits_and_parks(world: World) -> None:
@@ -99,20 +104,20 @@ def test_one_statement_writes_what_several_would(
     postgres_server: PostgresServer, postgres_template: str, happens: Callable[[World], None]
 ) -> None:
     found = []
-    for at_once in (True, False):
+    for hot in (POSTGRES, PORTABLE):
         counted[0] = 0
-        found.append(_left(postgres_server.create_database(postgres_template), at_once, happens))
-        assert bool(counted[0]) is at_once
+        found.append(_left(postgres_server.create_database(postgres_template), hot, happens))
+        assert bool(counted[0]) is (hot is POSTGRES)
     assert found[0] == found[1]
     assert len(found[0]["attempts"]) > 0
 
 
-def _left(url: str, at_once: bool, happens: Callable[[World], None]) -> dict[str, list[str]]:
+def _left(url: str, hot: HotWrites, happens: Callable[[World], None]) -> dict[str, list[str]]:
     """All rows of all tables, once it has happened, with ids and tokens that are the same each time."""
     CLOCK.moment = 1_000_000.0
     serial = iter(range(1, 1_000))
-    opened = holdable(url, at_once)
-    world = World(Counting(opened.engine, opened._writer, at_once), "")
+    opened = holdable(url)
+    world = World(Counting(opened.engine, opened._writer, hot), "")
     with (
         patch.object(submit, "new_id", lambda prefix: f"{prefix}_{next(serial)}"),
         patch.object(conftest, "new_token", lambda: f"token_{next(serial)}"),

@@ -13,12 +13,13 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Answered, GivenBack, OverBudget
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.applies import Spent, apply_think
-from worker.store.claims import Lease, claim_think
 from worker.store.control import cancel_run, resume_batch
+from worker.store.hot.interface import Lease
+from worker.store.hot.writes import apply_think, claim_think, reserve
 from worker.store.invariants import check
-from worker.store.money import note_waste, reserve
+from worker.store.money import note_waste
 from worker.store.retrying import retry_batch
 from worker.store.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.tables import active, endings, runs

@@ -9,9 +9,8 @@ from tests.store.conftest import World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import GivenBack, Parking
+from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
-from worker.store.applies import Spent, apply_think
-from worker.store.claims import claim_call, claim_think
 from worker.store.control import (
     cancel_batch,
     cancel_chunk,
@@ -22,6 +21,7 @@ from worker.store.control import (
     unfinished_cancels,
 )
 from worker.store.endpoints import pause, reopen_due, resume
+from worker.store.hot.writes import apply_think, claim_call, claim_think
 from worker.store.session import CLOCK
 from worker.store.sweeps import end_overdue, park_paused
 from worker.store.tables import active

@@ -13,10 +13,10 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import ModelFailed
+from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.applies import Spent, apply_think
-from worker.store.claims import claim_call, claim_think
 from worker.store.control import cancel_batch, cancel_run, pause_batch, pause_run
+from worker.store.hot.writes import apply_think, claim_call, claim_think
 from worker.store.session import CLOCK, Store
 from worker.store.sweeps import Unanswered, claimed_up_to, lost, rung_again, unanswered
 from worker.store.tables import active, attempts

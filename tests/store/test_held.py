@@ -12,10 +12,11 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
+from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.applies import Spent, StepRecord, apply_think
-from worker.store.claims import claim_call
 from worker.store.held import answer, approve, held_calls
+from worker.store.hot.interface import StepRecord
+from worker.store.hot.writes import apply_think, claim_call
 from worker.store.parking import park_unserved
 from worker.store.session import CLOCK
 from worker.store.tables import tool_calls

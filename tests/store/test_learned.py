@@ -11,9 +11,10 @@ from worker.core.machine import decide_think
 from worker.core.moves import ModelFailed
 from worker.core.records import Adaptation
 from worker.core.remedies import PauseKind
-from worker.store.applies import Spent, apply_think
-from worker.store.claims import ThinkWork
+from worker.core.spending import Spent
 from worker.store.endpoints import answered_since_failure, note_answered, pause, paused, reopen_due, resume
+from worker.store.hot.interface import ThinkWork
+from worker.store.hot.writes import apply_think
 from worker.store.learned import FORGET_AFTER_S, all_learned, forget, learn
 from worker.store.reads_endpoints import endpoint_states, needs_operator
 from worker.store.session import CLOCK, Store

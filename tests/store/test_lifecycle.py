@@ -8,7 +8,8 @@ from tests.store.conftest import RECORD, SPENT, World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, NewCall
-from worker.store.applies import Spent, apply_call, apply_think
+from worker.core.spending import Spent
+from worker.store.hot.writes import apply_call, apply_think
 from worker.store.tables import active, batches, endings, runs, steps, tool_calls
 
 

@@ -12,10 +12,11 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, Answered, NewCall
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.store.admission import admit
-from worker.store.applies import Spent, apply_think, landed
-from worker.store.claims import claim_call, claim_think, reclaimed, start_call, started
+from worker.store.hot.readback import landed, reclaimed, started
+from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
 from worker.store.money import note_waste
 from worker.store.session import Store
 from worker.store.tables import active, endings, steps, tool_calls

@@ -8,8 +8,9 @@ from tests.store.conftest import World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
-from worker.store.applies import Spent, StepRecord, apply_think
-from worker.store.claims import claim_call
+from worker.core.spending import Spent
+from worker.store.hot.interface import StepRecord
+from worker.store.hot.writes import apply_think, claim_call
 from worker.store.liveness import WorkerInfo, register
 from worker.store.parking import free_served, park_unserved, served_queues
 from worker.store.session import CLOCK

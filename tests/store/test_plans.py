@@ -12,8 +12,8 @@ from sqlalchemy import event, text
 
 from tests.store.conftest import World
 from worker.core.config import RunConfig
-from worker.store.claims import claim_think
 from worker.store.control import pause_batch
+from worker.store.hot.writes import claim_think
 from worker.store.session import Store
 from worker.store.submit import NewBatch, open_batch, put_configuration, seal
 from worker.store.sweeps import unanswered

@@ -9,7 +9,6 @@ from tests.store.conftest import World, world_on
 from tests.store.racing import COMMIT, Held, running_into
 from worker.core.states import WorkerState
 from worker.store.admission import Capacity, admit
-from worker.store.claims import claim_call, claim_think, start_call
 from worker.store.control import (
     cancel_batch,
     cancel_chunk,
@@ -19,6 +18,7 @@ from worker.store.control import (
     resume_batch,
     resume_run,
 )
+from worker.store.hot.writes import claim_call, claim_think, start_call
 from worker.store.liveness import set_state
 from worker.store.session import Store
 from worker.store.sweeps import end_overdue

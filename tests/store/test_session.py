@@ -7,7 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from tests.services.postgres import PostgresServer
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 
 
 def cut_off(store: Store) -> None:

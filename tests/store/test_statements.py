@@ -12,8 +12,8 @@ from tests.store.conftest import RECORD, SPENT, World, world_on
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, Answered, NewCall
-from worker.store.applies import apply_think
-from worker.store.claims import claim_think, start_call
+from worker.store.hot.postgres import POSTGRES
+from worker.store.hot.writes import apply_think, claim_think, start_call
 from worker.store.session import Store
 from worker.store.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 
@@ -36,7 +36,7 @@ def cost(world: World, work: Callable[[], object]) -> int:
 
 def test_a_step_with_one_tool_call_costs_so_many_statements(world: World) -> None:
     _, bell = world.start()
-    lease, at_once = world.lease(bell), world.store.at_once
+    lease, at_once = world.lease(bell), world.store.hot is POSTGRES
     assert cost(world, lambda: claim_think(world.store, lease)) == (1 if at_once else 2)
     acted = decide_think(world.hot_view(bell), Acted((CALL,), "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (1 if at_once else 4)
@@ -52,7 +52,7 @@ def test_ever_more_calls_in_a_step_cost_no_more_statements_when_they_are_asked_f
     claim_think(world.store, lease)
     acted = decide_think(world.hot_view(bell), Acted((CALL,) * 20, "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (
-        1 if world.store.at_once else 4
+        1 if world.store.hot is POSTGRES else 4
     )
 
 
@@ -62,7 +62,7 @@ def test_an_answer_costs_so_many_statements(world: World) -> None:
     claim_think(world.store, lease)
     answered = decide_think(world.hot_view(bell), Answered("Two."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, answered, SPENT, RECORD)) == (
-        1 if world.store.at_once else 5
+        1 if world.store.hot is POSTGRES else 5
     )
 
 

@@ -10,9 +10,11 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_think, unknown_outcome
 from worker.core.moves import Answered
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.core.states import Outcome, WorkerState
-from worker.store.applies import Applied, Spent, apply_think
-from worker.store.claims import claim_call, claim_think, hot_of, start_call
+from worker.store.hot.interface import Applied
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
 from worker.store.liveness import Pulse, beat, beats, set_state, void
 from worker.store.money import note_waste
 from worker.store.session import CLOCK, Store

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallView, End, GivenBack, Hot, Move, NewCall
+from worker.core.moves import (
+    Acted,
+    Answered,
+    CallAgain,
+    CallDone,
+    CallEnded,
+    CallView,
+    End,
+    GivenBack,
+    Hot,
+    Move,
+    NewCall,
+    Place,
+)
 from worker.core.states import Outcome
 
 THINKING = Hot(phase="think", step=1)
@@ -13,14 +26,14 @@ ADD = NewCall("calculator", {"expression": "2 + 2"}, "tools.local")
 
 def test_an_action_moves_the_run_to_its_calls() -> None:
     decision = decide_think(THINKING, Acted((ADD, ADD), "I add twice."), RunConfig())
-    assert isinstance(decision, Move) and decision.changes["phase"] == "act" and decision.changes["pending"] == 2
+    assert isinstance(decision, Move) and (decision.state.phase, decision.state.pending) == ("act", 2)
 
 
 def test_only_the_last_call_of_a_step_moves_the_run_on() -> None:
     ended = CallEnded("4")
-    assert decide_call(Hot("act", 1, pending=2), CallView(), ended).run is None
-    last = decide_call(Hot("act", 1, pending=1), CallView(), ended).run
-    assert isinstance(last, Move) and (last.changes["phase"], last.changes["step"]) == ("think", 2)
+    assert decide_call(Hot("act", 1, pending=2), CallView(), ended) == CallDone("4", Outcome.OK, run=None)
+    last = decide_call(Hot("act", 1, pending=1), CallView(), ended)
+    assert last == CallDone("4", Outcome.OK, run=Place("think", step=2))
 
 
 def test_an_answer_ends_the_run() -> None:
@@ -36,6 +49,6 @@ def test_an_action_at_the_last_step_ends_the_run_and_keeps_its_last_words() -> N
 def test_a_call_that_must_not_be_repeated_is_not() -> None:
     lost = GivenBack(Outcome.LOST)
     begun = decide_call(Hot("act", 1, pending=1), CallView(started=True, tool="transfer"), lost)
-    assert "not known whether it took effect" in begun.changes["observation"]
+    assert isinstance(begun, CallDone) and "not known whether it took effect" in begun.observation
     repeatable = decide_call(Hot("act", 1, pending=1), CallView(started=True, idempotent=True), lost)
-    assert repeatable.changes["state"] == "pending"
+    assert isinstance(repeatable, CallAgain) and repeatable.tries.attempt == 2

@@ -6,9 +6,10 @@ from tests.store.conftest import World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Answered
+from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.applies import Spent, StepRecord, apply_think
-from worker.store.claims import claim_think
+from worker.store.hot.interface import StepRecord
+from worker.store.hot.writes import apply_think, claim_think
 
 RECORD = StepRecord("answer", "Answer: Four.", "Answer: Four.", "", "stop", "practice", answer="Four.")
 

@@ -13,7 +13,7 @@ from worker.core.errors import UserError
 from worker.llm.address import without_password
 from worker.settings import Settings
 from worker.store.migrate import NewerDatabase, known, revisions
-from worker.store.session import open_store
+from worker.store.opening import open_store
 
 OLDEST_REDIS = (6, 2)
 

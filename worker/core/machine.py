@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, replace
 
 from worker.core.config import RunConfig
+from worker.core.errors import ErrorCode
 from worker.core.moves import (
     Acted,
     Answered,
+    CallAgain,
     CallChange,
+    CallDone,
     CallEnded,
     CallEvent,
     CallRetried,
@@ -21,30 +23,31 @@ from worker.core.moves import (
     Move,
     OverBudget,
     Overflowed,
+    Place,
     Rejected,
+    State,
     ThinkEvent,
+    Tries,
     Unreadable,
     UsedUp,
 )
-from worker.core.states import CallState, Outcome, Phase, RunState
+from worker.core.states import Outcome, Phase, RunState
 
 DEATHS_UNTIL_QUARANTINE = 2
 MAX_FOLDS = 3
 _MAX_REASON_CHARS = 600
 
-_FRESH: Mapping[str, Any] = {"attempt": 1, "failures": 0, "deaths": 0, "quarantined": False, "wait_reason": None}
-
 FINAL_REASONS = {
-    "max_steps": "This was the last allowed step",
-    "tool_loop": "The same tool was called again and again with the same arguments",
+    ErrorCode.MAX_STEPS: "This was the last allowed step",
+    ErrorCode.TOOL_LOOP: "The same tool was called again and again with the same arguments",
 }
 
 
-def last_step(hot: Hot, config: RunConfig) -> str | None:
+def last_step(hot: Hot, config: RunConfig) -> ErrorCode | None:
     """Why the model must answer in this step, or None."""
     if hot.final_reason:
-        return hot.final_reason
-    return "max_steps" if hot.step >= config.max_steps else None
+        return ErrorCode(hot.final_reason)
+    return ErrorCode.MAX_STEPS if hot.step >= config.max_steps else None
 
 
 def decide_think(hot: Hot, event: ThinkEvent, config: RunConfig) -> Move | End:
@@ -63,7 +66,7 @@ def decide_think(hot: Hot, event: ThinkEvent, config: RunConfig) -> Move | End:
         case Overflowed(message):
             return _overflowed(hot, message)
         case OverBudget(bound_usd):
-            return End(RunState.FAILED, "budget", _over_budget(hot, bound_usd), partial=hot.last_words)
+            return End(RunState.FAILED, ErrorCode.BUDGET, _over_budget(hot, bound_usd), partial=hot.last_words)
         case ModelFailed():
             return _model_failed(hot, event, config)
         case GivenBack():
@@ -76,12 +79,9 @@ def _acted(hot: Hot, event: Acted, config: RunConfig) -> Move | End:
         message = f"{FINAL_REASONS[final]}, and the model still called a tool instead of answering."
         return End(RunState.FAILED, final, message, partial=event.words or hot.last_words)
     pending = sum(call.observation is None for call in event.calls)
-    changes = {**_FRESH, "malformed": 0, "last_words": event.words or hot.last_words}
-    if event.looping:
-        changes["final_reason"] = "tool_loop"
-    if pending:
-        return Move({**changes, "phase": Phase.ACT, "pending": pending}, calls=event.calls)
-    return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0}, calls=event.calls)
+    place = Place(Phase.ACT, hot.step, pending=pending) if pending else _next_step(hot)
+    reason = ErrorCode.TOOL_LOOP if event.looping else None
+    return Move(_at(hot, place, 0, event.words or hot.last_words, reason), calls=event.calls)
 
 
 def _unreadable(hot: Hot, event: Unreadable, config: RunConfig) -> Move | End:
@@ -89,14 +89,23 @@ def _unreadable(hot: Hot, event: Unreadable, config: RunConfig) -> Move | End:
     words = event.words or hot.last_words
     final = last_step(hot, config)
     if streak >= config.max_malformed and event.cut:
-        return End(RunState.FAILED, "output_limit", _all_cut(streak, hot, config), partial=words)
+        return End(RunState.FAILED, ErrorCode.OUTPUT_LIMIT, _all_cut(streak, hot, config), partial=words)
     if streak >= config.max_malformed:
-        return End(RunState.FAILED, "malformed_replies", _all_unreadable(streak, event), partial=words)
+        return End(RunState.FAILED, ErrorCode.MALFORMED_REPLIES, _all_unreadable(streak, event), partial=words)
     if final and hot.step >= config.max_steps:
         message = f"{FINAL_REASONS[final]}, and the model's reply could not be read. {_why(event)}".rstrip()
         return End(RunState.FAILED, final, message, partial=words)
-    changes = {**_FRESH, "malformed": streak, "last_words": words}
-    return Move({**changes, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
+    return Move(_at(hot, _next_step(hot), streak, words))
+
+
+def _next_step(hot: Hot) -> Place:
+    return Place(Phase.THINK, hot.step + 1)
+
+
+def _at(hot: Hot, place: Place, malformed: int, words: str | None, final_reason: str | None = None) -> State:
+    """The run at a new place, after a reply."""
+    reason = final_reason or hot.final_reason
+    return replace(hot, **asdict(place), malformed=malformed, last_words=words, final_reason=reason)
 
 
 def output_tokens(hot: Hot, config: RunConfig) -> int:
@@ -112,8 +121,8 @@ def may_raise(hot: Hot, config: RunConfig) -> bool:
 def _used_up(hot: Hot, config: RunConfig) -> Move | End:
     """The same step once more with a higher output limit, if that was not tried yet; to ask for less would not help."""
     if may_raise(hot, config):
-        return Move({"phase": Phase.THINK, "attempt": hot.attempt + 1, "output_raises": hot.output_raises + 1})
-    return End(RunState.FAILED, "output_limit", used_up(hot, config), partial=hot.last_words)
+        return Move(replace(_again(hot), output_raises=hot.output_raises + 1))
+    return End(RunState.FAILED, ErrorCode.OUTPUT_LIMIT, used_up(hot, config), partial=hot.last_words)
 
 
 def used_up(hot: Hot, config: RunConfig) -> str:
@@ -145,9 +154,8 @@ def _all_cut(streak: int, hot: Hot, config: RunConfig) -> str:
 
 def _overflowed(hot: Hot, message: str) -> Move | End:
     if hot.folds >= MAX_FOLDS or hot.step == 1:
-        return End(RunState.FAILED, "context_overflow", message, partial=hot.last_words)
-    changes = {"phase": Phase.THINK, "attempt": hot.attempt + 1, "folds": hot.folds + 1, "wait_reason": message}
-    return Move(changes)
+        return End(RunState.FAILED, ErrorCode.CONTEXT_OVERFLOW, message, partial=hot.last_words)
+    return Move(replace(_again(hot), folds=hot.folds + 1), wait_reason=message)
 
 
 def _over_budget(hot: Hot, bound_usd: float) -> str:
@@ -162,27 +170,25 @@ def _model_failed(hot: Hot, event: ModelFailed, config: RunConfig) -> Move | End
     failures = hot.failures + event.counts
     if failures >= config.max_model_failures:
         message = f"The model call failed {failures} times; the last time: {event.message}"
-        return End(RunState.FAILED, "internal", message, partial=hot.last_words)
-    changes = {"phase": Phase.WAIT, "attempt": hot.attempt + 1, "failures": failures, "wait_reason": event.reason}
-    return Move(changes, due_in_s=event.retry_in_s)
+        return End(RunState.FAILED, ErrorCode.INTERNAL, message, partial=hot.last_words)
+    state = replace(_again(hot, Phase.WAIT), failures=failures)
+    return Move(state, event.reason, due_in_s=event.retry_in_s)
 
 
 def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
     died = event.outcome == Outcome.LOST
     if died and hot.quarantined:
         message = "The process that made this model call died, also when it ran alone."
-        return End(RunState.FAILED, "poisoned", message, partial=hot.last_words)
+        return End(RunState.FAILED, ErrorCode.POISONED, message, partial=hot.last_words)
     deaths = hot.deaths + died
-    changes: dict[str, Any] = {
-        "phase": Phase.WAIT if event.retry_in_s > 0 else Phase.THINK,
-        "attempt": hot.attempt + 1,
-        "deaths": deaths,
-        "quarantined": hot.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE,
-        "wait_reason": event.reason,
-    }
-    if event.park:
-        changes |= {"parked": event.park.kind.value, "parked_target": event.park.target}
-    return Move(changes, due_in_s=event.retry_in_s)
+    again = _again(hot, Phase.WAIT if event.retry_in_s > 0 else Phase.THINK)
+    state = replace(again, deaths=deaths, quarantined=hot.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE)
+    return Move(state, event.reason, event.park, event.retry_in_s)
+
+
+def _again(hot: Hot, phase: Phase = Phase.THINK) -> State:
+    """The run at the same model call, to be tried once more."""
+    return replace(hot, phase=phase, attempt=hot.attempt + 1)
 
 
 def decide_call(hot: Hot, call: CallView, event: CallEvent) -> CallChange:
@@ -194,19 +200,14 @@ def decide_call(hot: Hot, call: CallView, event: CallEvent) -> CallChange:
             failures = call.failures + 1
             if failures >= max(call.max_attempts, 1) or (call.started and not call.idempotent):
                 return _call_done(hot, message, Outcome.ERROR)
-            changes: dict[str, Any] = {"state": CallState.PENDING, "attempt": call.attempt + 1, "failures": failures,
-                       "started_at": None, "wait_reason": message}  # fmt: skip
-            return CallChange(changes, due_in_s=retry_in_s)
+            tries = Tries(call.attempt + 1, failures, call.deaths, call.quarantined)
+            return CallAgain(tries, message, retry_in_s)
         case GivenBack():
             return _call_given_back(hot, call, event)
 
 
-def _call_done(hot: Hot, observation: str, outcome: str) -> CallChange:
-    changes: dict[str, Any] = {"state": CallState.DONE, "observation": observation, "outcome": outcome}
-    if hot.pending > 1:
-        return CallChange(changes)
-    run = Move({**_FRESH, "phase": Phase.THINK, "step": hot.step + 1, "pending": 0})
-    return CallChange(changes, run=run)
+def _call_done(hot: Hot, observation: str, outcome: str) -> CallDone:
+    return CallDone(observation, outcome, None if hot.pending > 1 else _next_step(hot))
 
 
 def _call_given_back(hot: Hot, call: CallView, event: GivenBack) -> CallChange:
@@ -215,18 +216,12 @@ def _call_given_back(hot: Hot, call: CallView, event: GivenBack) -> CallChange:
         return _call_done(hot, unknown_outcome(call.tool), Outcome.LOST)
     if died and call.quarantined:
         message = f"The process that ran the tool {call.tool} died, also when it ran alone."
-        done: dict[str, Any] = {"state": CallState.DONE, "observation": message, "outcome": Outcome.LOST}
-        return CallChange(done, run=End(RunState.FAILED, "poisoned", message, partial=hot.last_words))
+        end = End(RunState.FAILED, ErrorCode.POISONED, message, partial=hot.last_words)
+        return CallDone(message, Outcome.LOST, end)
     deaths = call.deaths + died
-    changes: dict[str, Any] = {
-        "state": CallState.PENDING,
-        "attempt": call.attempt + 1,
-        "deaths": deaths,
-        "quarantined": call.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE,
-        "started_at": None,
-        "wait_reason": event.reason,
-    }
-    return CallChange(changes, due_in_s=event.retry_in_s)
+    quarantined = call.quarantined or deaths >= DEATHS_UNTIL_QUARANTINE
+    tries = Tries(call.attempt + 1, call.failures, deaths, quarantined)
+    return CallAgain(tries, event.reason, event.retry_in_s)
 
 
 def unknown_outcome(tool: str) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from worker.core.errors import ErrorCode
 from worker.core.states import Outcome, Parked, RunState
 
 
 @dataclass(frozen=True, slots=True)
-class Hot:
-    """The part of the hot row that decisions rest on."""
+class Place:
+    """Where a run stands, and how its present model call has fared. A new step begins without any tries."""
 
     phase: str
     step: int
@@ -20,6 +21,13 @@ class Hot:
     deaths: int = 0
     quarantined: bool = False
     pending: int = 0
+    """How many tool calls of the step have no observation yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class State(Place):
+    """What decisions change of a run: where it stands, and what lasts over its steps."""
+
     malformed: int = 0
     final_reason: str | None = None
     last_words: str | None = None
@@ -27,6 +35,12 @@ class Hot:
     """How often the history was shortened because it did not fit the model's context."""
     output_raises: int = 0
     """How often the output limit was raised, since the model's thinking used it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hot(State):
+    """The part of the hot row that decisions rest on: the run's state, and its money, which they only read."""
+
     cost_usd: float = 0.0
     reserved_usd: float = 0.0
     """What calls of unknown usage may have cost at most."""
@@ -48,13 +62,19 @@ class NewCall:
 
 
 @dataclass(frozen=True, slots=True)
-class CallView:
-    """The part of a tool call's row that decisions rest on."""
+class Tries:
+    """How a tool call has fared so far."""
 
     attempt: int = 1
     failures: int = 0
     deaths: int = 0
     quarantined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallView(Tries):
+    """The part of a tool call's row that decisions rest on."""
+
     started: bool = False
     idempotent: bool = False
     max_attempts: int = 1
@@ -118,7 +138,7 @@ class ModelFailed:
 class Rejected:
     """A model call that will fail however often it is repeated."""
 
-    code: str
+    code: ErrorCode
     message: str
 
 
@@ -172,9 +192,12 @@ CallEvent = CallEnded | CallRetried | GivenBack
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The run goes on: new values of its hot row, and the calls that begin."""
+    """The run goes on: its whole new state, and the calls that begin. `due_in_s` is when its next work may begin."""
 
-    changes: Mapping[str, Any]
+    state: State
+    wait_reason: str | None = None
+    park: Parking | None = None
+    """What the run waits for, when it gives its slot to others meanwhile; None: it is not parked."""
     due_in_s: float = 0.0
     calls: tuple[NewCall, ...] = ()
 
@@ -184,16 +207,28 @@ class End:
     """The run ends."""
 
     state: RunState
-    code: str | None = None
+    code: ErrorCode | None = None
     message: str | None = None
     answer: str | None = None
     partial: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CallChange:
-    """New values of one tool call, and what follows for its run (None: other calls of the step are still out)."""
+class CallDone:
+    """A tool call has its observation. What follows for its run; None: other calls of the step are still out."""
 
-    changes: Mapping[str, Any]
+    observation: str
+    outcome: str
+    run: Place | End | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallAgain:
+    """A tool call goes back to be claimed once more, in `due_in_s`, as if it had not begun."""
+
+    tries: Tries
+    wait_reason: str | None = None
     due_in_s: float = 0.0
-    run: Move | End | None = None
+
+
+CallChange = CallDone | CallAgain

@@ -11,6 +11,7 @@ from sqlalchemy.sql import ColumnElement
 
 from worker.core.bells import Bell
 from worker.core.moves import End
+from worker.core.spending import Sums
 from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
 from worker.store.endings import end_run, stop_attempts
 from worker.store.session import NOW, Store
@@ -87,7 +88,7 @@ def _end_active(tx: Connection, which: Select[*tuple[Any, ...]], why: str) -> tu
     for row in rows:
         steps = row.step if row.phase == Phase.ACT else row.step - 1
         end = End(RunState.CANCELLED, message=f"The run was stopped: {why}.", partial=row.last_words)
-        end_run(tx, row, end, {"reserved_usd": reserved.get(row.run_id, 0.0)}, row.event + 1, steps)
+        end_run(tx, row, end, Sums(reserved_usd=reserved.get(row.run_id, 0.0)), row.event + 1, steps)
     ids = tuple(row.run_id for row in rows)
     if ids:
         tx.execute(update(runs).where(runs.c.id.in_(ids)).values(stop_asked_at=NOW))

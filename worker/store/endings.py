@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, update
 
 from worker.core.moves import End
+from worker.core.spending import Sums
 from worker.core.states import Outcome
-from worker.store import writes
+from worker.store.hot.applying import END_RUN, ENDING, end_of
 from worker.store.session import NOW, AnyRow
-from worker.store.tables import SUMS, attempts, endings, runs
-from worker.store.writes import news
+from worker.store.tables import SUMS, attempts
 
 
-def end_run(tx: Connection, hot: AnyRow, end: End, added: Mapping[str, Any], event: int, steps: int) -> None:
+def end_run(tx: Connection, hot: AnyRow, end: End, added: Sums, event: int, steps: int) -> None:
     """Writes the end of a run whose hot row this transaction has deleted.
 
     Counters of batch and owner are not touched here: they would make every ending wait for the same row. The ending is
     left in `endings`, and the admitter settles many at once.
     """
-    sums = {name: getattr(hot, name) + added.get(name, 0) for name in SUMS}
-    whose = {"run_id": hot.run_id, "batch_id": hot.batch_id, "owner_id": hot.owner_id, "charged": hot.charged}
-    values = ended(end, steps) | news(runs, {"event": event, **sums}) | news(endings, {**whose, **sums})
-    tx.execute(writes.END_RUN, {**values, "run": hot.run_id})
-    tx.execute(writes.ENDING, values)
-
-
-def ended(end: End, steps: int) -> dict[str, Any]:
-    """What a run's row and its ending say of its end, beside its sums."""
-    same = {"state": end.state.value, "error_code": end.code, "steps": steps}
-    said = {"error_message": end.message, "answer": end.answer, "partial_answer": end.partial}
-    return news(runs, same | said) | news(endings, same)
+    sums = {f"final_{name}": getattr(hot, name) + getattr(added, name) for name in SUMS}
+    whose = {"key_run": hot.run_id, "final_batch_id": hot.batch_id, "final_owner_id": hot.owner_id}
+    values = end_of(end, steps) | sums | whose | {"final_charged": hot.charged, "new_event": event}
+    tx.execute(END_RUN, values)
+    tx.execute(ENDING, values)
 
 
 def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.core.remedies import PauseKind, remedy
 from worker.core.states import Outcome, Parked
-from worker.store.claims import Lease
+from worker.store.hot.interface import Lease
 from worker.store.parking import READY, parked_for
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, attempts, endpoints

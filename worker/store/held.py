@@ -10,9 +10,11 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from worker.core.bells import Bell
 from worker.core.machine import decide_call
 from worker.core.moves import CallEnded
+from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Parked, Phase
-from worker.store.applies import Applied, Spent, settle_call, view_of
-from worker.store.claims import Lease, hot_of
+from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.portable import settle_call, view_of
 from worker.store.parking import READY, parked_for
 from worker.store.session import NOW, Store
 from worker.store.tables import active, tool_calls

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import delete, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from worker.store.claims import Lease
+from worker.store.hot.interface import Lease
 from worker.store.session import NOW, AnyRow, Store, new_id
 from worker.store.tables import artifacts, notes
 

@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from worker.core.errors import UserError
 from worker.faults import reach
-from worker.store.session import Store, open_store
+from worker.store.opening import open_store
+from worker.store.session import Store
 
 _LOCK = 7_315_002
 

@@ -1,39 +1,19 @@
-"""Money of single attempts: reserved before a model call leaves, and noted late where an attempt was fenced out."""
+"""Money of single attempts that is noted late, since the attempt was fenced out."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select, update
+from sqlalchemy import Connection, Table, select, update
 
 from worker.core.records import Usage
+from worker.core.spending import Spent
 from worker.core.states import ENDED, Outcome
 from worker.store.admission import hold_lock
-from worker.store.applies import Spent
-from worker.store.claims import Lease
+from worker.store.hot.interface import Lease
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, attempts, batches, endings, runs
-
-
-def reserve(store: Store, lease: Lease, bound_usd: float) -> bool:
-    """Notes what the call that is about to leave may cost at most. False: the attempt was ended meanwhile.
-
-    Whatever happens then, a call whose usage is never told keeps this bound. Safe to repeat.
-    """
-    values = {"mine": lease.token, "usd": bound_usd}
-    if store.at_once:
-        return store.once(_RESERVE, values) is not None
-    with store.write() as tx:
-        return tx.execute(_RESERVE, values).one_or_none() is not None
-
-
-_RESERVE = (
-    update(attempts)
-    .where(attempts.c.token == bindparam("mine"), attempts.c.ended_at.is_(None))
-    .values(reserved_usd=bindparam("usd"))
-    .returning(attempts.c.token)
-)
 
 
 def note_waste(store: Store, lease: Lease, spent: Spent) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import orjson
-from sqlalchemy import Connection, Double, Engine, Executable, Row, bindparam, create_engine, event, func, select
+from sqlalchemy import Connection, Double, Engine, Executable, Row, bindparam, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.functions import GenericFunction
 
-_READING = "stepmill.reading"
+from worker.store.hot.interface import HotWrites
+
+READING = "stepmill.reading"
 """Marks a connection whose statements want no transaction around them."""
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -64,9 +64,9 @@ class Store:
     engine: Engine
     # SQLite lets one writer in at a time. Queueing for it inside the process is fair and wakes at once, where
     # SQLite's own busy handler polls.
-    _writer: threading.Lock | nullcontext[None] = field(default_factory=nullcontext)
-    at_once: bool = False
-    """Whether the usual writes of the hot path go as one statement each, with `once`: only PostgreSQL can."""
+    _writer: threading.Lock | nullcontext[None]
+    hot: HotWrites
+    """How this database writes what the hot path writes."""
 
     @property
     def postgres(self) -> bool:
@@ -87,11 +87,11 @@ class Store:
         """
         with self.engine.connect() as connection:
             marks = connection.info  # held, since a connection that broke meanwhile would not give it out again
-            marks[_READING] = True
+            marks[READING] = True
             try:
                 yield connection
             finally:
-                marks.pop(_READING, None)
+                marks.pop(READING, None)
 
     @contextmanager
     def walk(self) -> Iterator[Connection]:
@@ -102,7 +102,7 @@ class Store:
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
         """One statement that is a transaction of its own, one round trip, and its row, if any.
 
-        It may write only where `at_once` says so: SQLite would roll it back.
+        It may write on PostgreSQL only: SQLite would roll it back.
         """
         with self.read() as connection:
             return connection.execute(statement, values).one_or_none()
@@ -114,80 +114,6 @@ class Store:
 
     def dispose(self) -> None:
         self.engine.dispose()
-
-
-def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
-    """Opens the database. Never migrates: `stepmill db upgrade` does.
-
-    `tested`: each connection is tried before use, at the price of a round trip, and replaced where the server has been
-    restarted meanwhile. For processes whose callers do not repeat what a lost connection interrupted.
-    """
-    if url.startswith("sqlite"):
-        engine = create_engine(
-            url, pool_size=pool_size, max_overflow=0, connect_args={"timeout": 30.0}, json_deserializer=read_json
-        )
-        _prepare_sqlite(engine)
-        return Store(engine, threading.Lock())
-    # `prepare_threshold=2`: the hot statements are few and run all day. Tasks need no test of a
-    # connection: they repeat what a lost one interrupted.
-    engine = create_engine(
-        url,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=60.0,
-        pool_use_lifo=True,
-        json_deserializer=read_json,
-        pool_pre_ping=tested,
-        connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
-    )
-    _begin_ourselves(engine)
-    return Store(engine, at_once=True)
-
-
-def read_json(text: str | bytes) -> Any:
-    """A stored JSON value. One that is nested too deeply for Python's own reader is read by another."""
-    try:
-        return json.loads(text)
-    except RecursionError:
-        return orjson.loads(text)
-
-
-def _begin_ourselves(engine: Engine) -> None:
-    """Leaves PostgreSQL's connections in autocommit mode, and begins where a transaction is wanted.
-
-    To switch a connection to that mode and back for each read takes as long as the read.
-    """
-
-    @event.listens_for(engine, "connect")
-    def connected(raw: Any, _record: Any) -> None:
-        raw.autocommit = True
-
-    @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
-        if not connection.info.get(_READING):
-            connection.exec_driver_sql("BEGIN")
-
-
-# A network that swallows packets must not block a heartbeat for longer than it takes to be missed.
-_NOTICE_SILENCE = {
-    "keepalives": 1,
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
-
-
-def _prepare_sqlite(engine: Engine) -> None:
-    @event.listens_for(engine, "connect")
-    def connected(raw: Any, _record: Any) -> None:
-        raw.isolation_level = None  # transactions begin where we say, not where the driver guesses
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
-            raw.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN" if connection.info.get(_READING) else "BEGIN IMMEDIATE")
 
 
 _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

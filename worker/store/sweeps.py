@@ -9,7 +9,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, exists, func, literal, or_, select, update
 
 from worker.core.bells import Bell
+from worker.core.errors import ErrorCode
 from worker.core.moves import End
+from worker.core.spending import Sums
 from worker.core.states import (
     QUEUE_INTERACTIVE,
     QUEUE_THINK,
@@ -133,8 +135,8 @@ def end_overdue(store: Store) -> Stopped:
         reserved = stop_attempts(tx, chosen)
         for row in rows:
             message = "The run reached its time limit before it had an answer."
-            end = End(RunState.FAILED, "deadline", message, partial=row.last_words)
-            added = {"reserved_usd": reserved.get(row.run_id, 0.0)}
+            end = End(RunState.FAILED, ErrorCode.DEADLINE, message, partial=row.last_words)
+            added = Sums(reserved_usd=reserved.get(row.run_id, 0.0))
             end_run(tx, row, end, added, row.event + 1, row.step if row.phase == Phase.ACT else row.step - 1)
         ids = tuple(row.run_id for row in rows)
     return Stopped(ids, ids)

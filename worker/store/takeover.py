@@ -20,9 +20,11 @@ from worker.core.moves import (
     ModelFailed,
     ThinkEvent,
 )
+from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Phase, WorkerState
-from worker.store.applies import Applied, Spent, apply_call, apply_think
-from worker.store.claims import Lease, hot_of
+from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.writes import apply_call, apply_think
 from worker.store.session import NOW, AnyRow, Store
 from worker.store.submit import get_configuration
 from worker.store.tables import active, attempts, tool_calls, workers

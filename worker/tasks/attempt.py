@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, landed
-from worker.store.claims import Lease, reclaimed
 from worker.store.control import bells_for, note_stopped
+from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.readback import landed, reclaimed
 from worker.store.money import note_waste
 from worker.store.session import Store, new_token
 from worker.store.takeover import Held, release

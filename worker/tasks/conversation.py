@@ -31,8 +31,8 @@ from worker.dialects.binding import Unbound, bind
 from worker.dialects.prompt import messages
 from worker.dialects.prose import prose
 from worker.llm.client import ModelReply
-from worker.store.applies import StepRecord
 from worker.store.history import History
+from worker.store.hot.interface import StepRecord
 
 ASK_PERSON = "ask_person"
 """The tool that a person answers; no worker ever runs it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.base import ArtifactRef, ToolError
-from worker.store.claims import Lease
+from worker.store.hot.interface import Lease
 from worker.store.kept import read_note, save_artifact, write_note
 from worker.store.session import Store
 from worker.tasks.insisting import insist

@@ -18,12 +18,12 @@ from worker.core.errors import (
 from worker.core.moves import GivenBack, ModelFailed, Overflowed, Parking, Rejected, ThinkEvent
 from worker.core.remedies import pause_kind, remedy
 from worker.core.retry import Verdict, code_of, delay_s, may_be_too_long, tries_left, verdict
+from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
 from worker.llm.endpoint import EndpointSettings
 from worker.runtime import Runtime
-from worker.store.applies import Spent, StepRecord
-from worker.store.claims import ThinkWork
 from worker.store.endpoints import Pause, pause, why_paused
+from worker.store.hot.interface import StepRecord, ThinkWork
 
 NO_CALL = Spent(Outcome.DEFERRED)
 

@@ -19,6 +19,7 @@ from worker.core.errors import (
 )
 from worker.core.machine import decide_think, may_raise, output_tokens, used_up
 from worker.core.moves import GivenBack, ModelFailed, OverBudget, ThinkEvent, UsedUp
+from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
 from worker.llm.classify import FREE
@@ -27,10 +28,9 @@ from worker.llm.endpoint import EndpointSettings
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Spent, StepRecord, apply_think
-from worker.store.claims import ThinkWork, claim_think
 from worker.store.history import history
-from worker.store.money import reserve
+from worker.store.hot.interface import StepRecord, ThinkWork
+from worker.store.hot.writes import apply_think, claim_think, reserve
 from worker.tasks import money
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply

@@ -14,14 +14,16 @@ from worker.core.errors import StopReason
 from worker.core.machine import decide_call
 from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, CallView, GivenBack, Hot
 from worker.core.retry import delay_s
+from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
 from worker.llm.address import without_password
 from worker.llm.limits import At
 from worker.llm.watchdog import Abort
 from worker.runtime import Runtime
-from worker.store.applies import Applied, Spent, apply_call
-from worker.store.claims import CallWork, claim_call, start_call, started
+from worker.store.hot.interface import Applied, CallWork
+from worker.store.hot.readback import started
+from worker.store.hot.writes import apply_call, claim_call, start_call
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.insisting import insist
 from worker.tasks.kept import StoredArtifacts, StoredNotes

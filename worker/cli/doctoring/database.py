@@ -14,9 +14,10 @@ from worker.cli.output import duration
 from worker.llm.address import without_password
 from worker.store.invariants import COLD, HOT, SET_ASIDE, check
 from worker.store.migrate import NewerDatabase, known, revisions
+from worker.store.opening import open_store
 from worker.store.reads_admission import admission_health
 from worker.store.reads_fleet import serving
-from worker.store.session import Store, open_store
+from worker.store.session import Store
 
 MOST_SKEW_S = 5.0
 SHOWN_VIOLATIONS = 3

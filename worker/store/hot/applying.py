@@ -1,0 +1,221 @@
+"""The statements with which work ends, each written once for both databases.
+
+Some take a `source`: the hot row that the write before them returned, where both are parts of one statement. Without
+one they take what they need of that row as parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import CTE, Insert, Table, Update, bindparam, case, delete, insert, null, select, update
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.dml import ReturningDelete, ReturningUpdate
+
+from worker.core.moves import End, NewCall, Place, State, Tries
+from worker.core.spending import Sums
+from worker.core.states import CallState, Outcome, Phase
+from worker.store.hot.parameters import (
+    STEP_VALUES,
+    THIS_ATTEMPT,
+    THIS_CALL,
+    THIS_RUN,
+    THIS_STEP,
+    sums_after,
+    usage_values,
+    value,
+    values_of,
+)
+from worker.store.session import NOW
+from worker.store.tables import active, attempts, endings, runs, steps, tool_calls
+
+UNDER_LEASE = active.c.token == bindparam("key_token")
+
+
+def _run(source: CTE | None) -> ColumnElement[Any]:
+    return bindparam("key_run", type_=active.c.run_id.type) if source is None else source.c.run_id
+
+
+def _event(source: CTE | None) -> ColumnElement[Any]:
+    return bindparam("new_event", type_=active.c.event.type) if source is None else source.c.event
+
+
+def _insert(table: Table, values: Mapping[str, Any], source: Any) -> Insert:
+    if source is None:
+        return insert(table).values(**values)
+    return insert(table).from_select(list(values), select(*values.values()).select_from(source))
+
+
+def _after(source: CTE | None, statement: Update, run_id: ColumnElement[str]) -> Update:
+    """Only if the source has a row. The row's key stands in the statement as well, so that its index is used."""
+    return statement if source is None else statement.where(run_id == source.c.run_id)
+
+
+# ---- the hot row ----
+
+
+def _due(at: ColumnElement[float]) -> dict[str, Any]:
+    """Work that is announced for a moment, and nobody's."""
+    return {"due_at": at, "sent_at": at, "token": None, "worker_id": None, "lease_until": None}
+
+
+_LATER = NOW + bindparam("due_in_s")
+
+
+def _change(**values: Any) -> ReturningUpdate[str, str, int]:
+    """Changes this run's hot row, adds to its sums and counts its event."""
+    changing = update(active).where(THIS_RUN).values(**values, **sums_after(active), event=active.c.event + 1)
+    return changing.returning(active.c.run_id, active.c.klass, active.c.event)
+
+
+_PARKED = value(active, "parked", "new_parked")
+
+MOVE = _change(
+    **values_of(active, "new", State),
+    **_due(_LATER),
+    wait_reason=value(active, "wait_reason", "new_wait_reason"),
+    parked=_PARKED,
+    parked_target=value(active, "parked_target", "new_parked_target"),
+    parked_at=case((_PARKED.is_not(None), NOW), else_=null()),
+).where(UNDER_LEASE)
+"""The end of a model call: nobody parks a run while one is claimed, so that it is parked or not as this says."""
+
+NEXT_STEP = _change(**values_of(active, "new", Place), **_due(NOW), wait_reason=None)
+"""The end of a step's last tool call. A run may have been parked meanwhile, and stays so."""
+
+COUNT_CALL = _change(pending=value(active, "pending", "new_pending"))
+"""The end of another tool call's attempt."""
+
+
+def _leave() -> ReturningDelete[*tuple[Any, ...]]:
+    """Takes a hot row away; the `event` it returns is the next one, that of the end."""
+    columns = [(column + 1).label("event") if column.name == "event" else column for column in active.c]
+    return delete(active).where(THIS_RUN).returning(*columns)
+
+
+LEAVE = _leave()
+LEAVE_UNDER_LEASE = LEAVE.where(UNDER_LEASE)
+
+LOCK_ACTING = select(*active.c).where(*THIS_STEP, active.c.phase == Phase.ACT.value).with_for_update()
+
+# ---- its tool calls ----
+
+CALL_UNDER_LEASE = select(*tool_calls.c).where(
+    *THIS_CALL,
+    tool_calls.c.token == bindparam("key_token"),
+    # A finished call keeps its token, so the state tells an apply that is repeated apart.
+    tool_calls.c.state == CallState.RUNNING.value,
+)
+
+
+def finish_call(source: CTE | None = None) -> Update:
+    """Gives a tool call its observation. It keeps its token, for a commit whose answer is lost."""
+    values: dict[str, Any] = {
+        "state": CallState.DONE.value,
+        "observation": value(tool_calls, "observation", "new_observation"),
+        "outcome": value(tool_calls, "outcome", "new_outcome"),
+        "worker_id": None,
+        "lease_until": None,
+        "finished_at": NOW,
+        "event": _event(source),
+    }
+    return _after(source, update(tool_calls).where(*THIS_CALL), tool_calls.c.run_id).values(**values)
+
+
+FINISH_CALL = finish_call()
+
+_QUEUE = value(tool_calls, "queue", "new_queue")
+
+RETURN_CALL = (
+    update(tool_calls)
+    .where(*THIS_CALL)
+    .values(
+        **values_of(tool_calls, "new", Tries),
+        **_due(_LATER),
+        wait_reason=value(tool_calls, "wait_reason", "new_wait_reason"),
+        state=CallState.PENDING.value,
+        started_at=None,
+        queue=_QUEUE,
+        # What another queue has worked off says nothing of this one.
+        claimed_sent_at=case((tool_calls.c.queue == _QUEUE, tool_calls.c.claimed_sent_at), else_=null()),
+    )
+)
+
+
+def call_row(number: int, call: NewCall) -> dict[str, Any]:
+    """What a new call's row says, beside whose it is."""
+    done = call.observation is not None
+    return {
+        "call": number, "tool": call.tool, "args": dict(call.args), "queue": call.queue, "call_id": call.call_id,
+        "observation": call.observation, "held": call.held,
+        "state": CallState.DONE.value if done else CallState.PENDING.value,
+        "outcome": Outcome.ERROR.value if done else None,
+    }  # fmt: skip
+
+
+CALL_COLUMNS = tuple(call_row(1, NewCall("", {}, "")))
+
+
+def new_calls(columns: Mapping[str, ColumnElement[Any]], run: CTE | None = None, source: Any = None) -> Insert:
+    """Writes a step's calls. `columns` are those of `call_row`; with a `run` they are in a `source` beside it."""
+    whose = {"run_id": _run(run), "step": value(tool_calls, "step", "key_step"), "event": _event(run)}
+    said = {name: columns[name] for name in CALL_COLUMNS}
+    return _insert(tool_calls, {**whose, **said, "due_at": NOW, "sent_at": NOW}, source)
+
+
+NEW_CALL = new_calls({name: value(tool_calls, name, f"call_{name}") for name in CALL_COLUMNS})
+
+# ---- what is left behind ----
+
+
+def step(source: CTE | None = None) -> Insert:
+    """Writes a step into the history."""
+    whose = {"run_id": _run(source), "event": _event(source), "created_at": NOW}
+    key = {"step": value(steps, "step", "key_step"), "token": value(steps, "token", "key_token")}
+    return _insert(steps, {**whose, **key, **STEP_VALUES}, source)
+
+
+def close_attempt(source: CTE | None = None) -> Update:
+    """Ends the attempt of this lease."""
+    values = {name: value(attempts, name, f"spent_{name}") for name in ("error", "outcome", "wasted", "reserved_usd")}
+    closing = _after(source, update(attempts).where(THIS_ATTEMPT), attempts.c.run_id)
+    return closing.values(**usage_values(attempts), **values, event=_event(source), ended_at=NOW)
+
+
+def end_run(source: CTE | None = None) -> Update:
+    """Fills the cold row of a run that ends. With a `source`, its sums are that row's and what is added to them."""
+    sums = values_of(runs, "final", Sums) if source is None else sums_after(source)
+    ending = _after(source, update(runs).where(runs.c.id == bindparam("key_run")), runs.c.id)
+    return ending.values(**_said(runs, *_END), **sums, event=_event(source), finished_at=NOW)
+
+
+def ending(source: CTE | None = None) -> Insert:
+    """Leaves what the admitter settles."""
+    sums = values_of(endings, "final", Sums) if source is None else sums_after(source)
+    whose = {"run_id": _run(source)}
+    for name in ("batch_id", "owner_id", "charged"):
+        whose[name] = value(endings, name, f"final_{name}") if source is None else source.c[name]
+    return _insert(endings, {**_said(endings, *_ENDING), **whose, **sums, "ended_at": NOW}, source)
+
+
+_ENDING = ("state", "error_code", "steps")
+_END = (*_ENDING, "error_message", "answer", "partial_answer")
+
+
+def _said(table: Table, *names: str) -> dict[str, Any]:
+    return {name: value(table, name, f"end_{name}") for name in names}
+
+
+def end_of(end: End, taken: int) -> dict[str, Any]:
+    """What a run's row and its ending say of its end, beside its sums; `taken` is how many steps it took."""
+    return {
+        "end_state": end.state.value, "end_error_code": end.code, "end_steps": taken,
+        "end_error_message": end.message, "end_answer": end.answer, "end_partial_answer": end.partial,
+    }  # fmt: skip
+
+
+STEP, CLOSE_ATTEMPT, END_RUN, ENDING = step(), close_attempt(), end_run(), ending()
+
+FACTS = select((NOW - attempts.c.claimed_at).label("held_s"), attempts.c.reserved_usd).where(THIS_ATTEMPT)
+"""What an attempt's own row tells of waste and of unknown usage."""

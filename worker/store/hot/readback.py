@@ -1,0 +1,40 @@
+"""Whether a write of the hot path has landed: for a commit whose answer was lost."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, select
+
+from worker.core.states import Outcome
+from worker.store.hot.interface import Lease
+from worker.store.hot.parameters import THIS_ATTEMPT, THIS_CALL, THIS_RUN, key_of
+from worker.store.session import NOW, Store
+from worker.store.tables import active, attempts, tool_calls
+
+_CLAIMED = select(active.c.token).where(THIS_RUN, active.c.token == bindparam("key_token"))
+_CALL_CLAIMED = select(tool_calls.c.token).where(*THIS_CALL, tool_calls.c.token == bindparam("key_token"))
+_STARTED = select(tool_calls.c.started_at).where(
+    *THIS_CALL, tool_calls.c.token == bindparam("key_token"), tool_calls.c.lease_until > NOW
+)
+_OUTCOME = select(attempts.c.outcome).where(THIS_ATTEMPT)
+
+
+def reclaimed(store: Store, lease: Lease) -> bool:
+    """Whether a claim with this token has landed."""
+    with store.read() as tx:
+        return tx.execute(_CALL_CLAIMED if lease.call else _CLAIMED, key_of(lease)).first() is not None
+
+
+def started(store: Store, lease: Lease) -> bool:
+    """Whether `start_call` has landed and the lease still holds."""
+    with store.read() as tx:
+        return tx.execute(_STARTED, key_of(lease)).scalar() is not None
+
+
+def landed(store: Store, lease: Lease) -> bool:
+    """Whether an apply with a result under this lease has landed.
+
+    False for an attempt that others ended (lost, timed out, handed back, stopped): nothing of its result was kept.
+    """
+    with store.read() as tx:
+        outcome = tx.execute(_OUTCOME, key_of(lease)).scalar()
+    return outcome in (Outcome.OK, Outcome.ERROR, Outcome.DEFERRED)

@@ -1,0 +1,89 @@
+"""Opening a database: what each of the two needs to be told, and which writes of the hot path it gets."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Engine, create_engine, event
+
+from worker.store.hot.portable import PORTABLE
+from worker.store.hot.postgres import POSTGRES
+from worker.store.session import READING, Store
+
+
+def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
+    """Opens the database. Never migrates: `stepmill db upgrade` does.
+
+    `tested`: each connection is tried before use, at the price of a round trip, and replaced where the server has been
+    restarted meanwhile. For processes whose callers do not repeat what a lost connection interrupted.
+    """
+    if url.startswith("sqlite"):
+        engine = create_engine(
+            url, pool_size=pool_size, max_overflow=0, connect_args={"timeout": 30.0}, json_deserializer=read_json
+        )
+        _prepare_sqlite(engine)
+        return Store(engine, threading.Lock(), PORTABLE)
+    # `prepare_threshold=2`: the hot statements are few and run all day. Tasks need no test of a
+    # connection: they repeat what a lost one interrupted.
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=60.0,
+        pool_use_lifo=True,
+        json_deserializer=read_json,
+        pool_pre_ping=tested,
+        connect_args={"prepare_threshold": 2, "connect_timeout": 5, "application_name": "stepmill", **_NOTICE_SILENCE},
+    )
+    _begin_ourselves(engine)
+    return Store(engine, nullcontext(), POSTGRES)
+
+
+def read_json(text: str | bytes) -> Any:
+    """A stored JSON value. One that is nested too deeply for Python's own reader is read by another."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return orjson.loads(text)
+
+
+def _begin_ourselves(engine: Engine) -> None:
+    """Leaves PostgreSQL's connections in autocommit mode, and begins where a transaction is wanted.
+
+    To switch a connection to that mode and back for each read takes as long as the read.
+    """
+
+    @event.listens_for(engine, "connect")
+    def connected(raw: Any, _record: Any) -> None:
+        raw.autocommit = True
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        if not connection.info.get(READING):
+            connection.exec_driver_sql("BEGIN")
+
+
+# A network that swallows packets must not block a heartbeat for longer than it takes to be missed.
+_NOTICE_SILENCE = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(raw: Any, _record: Any) -> None:
+        raw.isolation_level = None  # transactions begin where we say, not where the driver guesses
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+            raw.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN" if connection.info.get(READING) else "BEGIN IMMEDIATE")
