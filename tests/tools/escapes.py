@@ -58,6 +58,21 @@ PYTHON_ESCAPES: dict[str, str] = {
     "sets the clock": "time.clock_settime(time.CLOCK_REALTIME, 0)",
     "renames the host": "socket.sethostname('owned')",
     "lifts its own limits": "import resource; resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)",
+    "lowers the limits of the process that reports": "import resource; "
+    "check(resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (1, 1)))",
+    "signals its parent through a descriptor": "import fcntl; a, b = socket.socketpair(); "
+    "check(fcntl.fcntl(a, 8, os.getppid()) + 1); fcntl.fcntl(a, 10, 9); fcntl.fcntl(a, 4, 0x2000); b.send(b'x'); "
+    "time.sleep(0.2); check(False)",
+    "signals its parent by a descriptor of it": "signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0)",
+    "takes a descriptor of its parent": "check(libc.syscall(438, os.pidfd_open(os.getppid()), 0, 0) + 1)",
+    "runs a copy of a program": "import shutil; shutil.copy(sys.executable, 'p'); os.chmod('p', 0o755); "
+    "check(subprocess.run(['./p', '-c', '']).returncode == 0)",
+    "maps its own file to be run": "import mmap; f = os.open('x', 66); os.write(f, bytes(9)); "
+    "mmap.mmap(f, 9, prot=mmap.PROT_READ | mmap.PROT_EXEC)",
+    "maps a library to be written": "import mmap; mmap.mmap(os.open(os.__file__, 0), 4096, flags=1, prot=3)",
+    "lists the host's mounts": "import struct; "
+    "check(libc.syscall(458, struct.pack('IIQQ', 24, 0, 2**64 - 1, 0), ctypes.create_string_buffer(9999), 999, 0) + 1)",
+    "runs before all others": "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
     # network
     "opens a connection": "socket.create_connection(('1.1.1.1', 80), 1)",
     "reaches the worker's port": "socket.create_connection(('127.0.0.1', {port}), 1)",
@@ -101,6 +116,13 @@ PYTHON_ESCAPES: dict[str, str] = {
     "attaches data to a file": "open('x', 'w'); os.setxattr('x', 'user.a', bytes(99))",
     "makes a set of rules": "check(libc.syscall(444, ctypes.byref(ctypes.c_uint64(1)), 8, 0) + 1)",
     "adds filters": "check(libc.syscall(317, 1, 0, None) + 1)",
+    "adds filters by another call": "import struct; "
+    "f = ctypes.create_string_buffer(bytes.fromhex('060000000000ff7f')); "
+    "check(libc.prctl(22, 2, struct.pack('H6xQ', 1, ctypes.addressof(f)), 0, 0) + 1)",
+    "asks for the network's interfaces": "import fcntl, struct; "
+    "check(fcntl.ioctl(socket.socket(socket.AF_UNIX), 0x8912, struct.pack('i4xQ', 0, 0)))",
+    "uses a call that is newer than its filter": "check(libc.syscall(464, -100, b'/', 0, b'user.a', None, 0) + 1 or "
+    "ctypes.get_errno() != 38)",
     "opens a terminal": "os.openpty()",
     "has an inherited descriptor": "check([n for n in range(3, 256) if n not in (3, 4) and os.fstat(n)])",
 }
@@ -287,6 +309,14 @@ POSTGRES_ESCAPES: dict[str, str] = {
     "takes a transaction number": "SELECT pg_current_xact_id()",
     "tells the listeners": "SELECT pg_notify('a', 'b')",
     "lifts its time limit": "SELECT set_config('statement_timeout', '0', false)",
+    "calls by the attribute of a row": "SELECT s.ring FROM sales AS s",
+    "calls by the attribute of a row in parentheses": "SELECT (s).ring FROM sales AS s",
+    "calls by the attribute of a made row": "SELECT (json_populate_record(null::sales, '{}')) . /* a */ \"ring\"",
+    "calls by an operator": "SELECT 1 === 2",
+    "calls by an operator and its schema": "SELECT 1 OPERATOR(public.===) 2",
+    "calls by an operator that looks common": "SELECT '(1)'::chime + 1",
+    "calls by an aggregate": "SELECT ring_all(id) FROM sales",
+    "calls by a cast": "SELECT CAST(1 AS chime)",
     "calls a function with an odd name": 'SELECT "do it"()',
 }
 
@@ -339,6 +369,15 @@ ADDRESS_ESCAPES: dict[str, str] = {
     "short zero": "http://0:{port}/secret",
     "full-width digits": "http://１２７.0.0.1:{port}/secret",
     "circled digits": "http://①②⑦.0.0.1:{port}/secret",
+    "full stops of another script": "http://127。0。0。1:{port}/secret",
+    "hexadecimal in parts": "http://0x7f.0x0.0x0.0x1:{port}/secret",
+    "octal in one": "http://017700000001:{port}/secret",
+    "a percent for each dot": "http://127%2e0%2e0%2e1:{port}/secret",
+    "IPv4 within IPv6, written out": "http://[0:0:0:0:0:ffff:7f00:1]:{port}/secret",
+    "IPv4 within IPv6, with a zone": "http://[::ffff:127.0.0.1%25lo]:{port}/secret",
+    "NAT64 of a site": "http://[64:ff9b:1::7f00:1]:{port}/secret",
+    "6to4 of a private network": "http://[2002:a00:1::1]:{port}/secret",
+    "this machine by its own name": "http://{own_name}:{port}/secret",
     "IPv6 loopback": "http://[::1]:{port}/secret",
     "IPv6 unspecified": "http://[::]:{port}/secret",
     "IPv4 within IPv6": "http://[::ffff:127.0.0.1]:{port}/secret",

@@ -19,6 +19,8 @@ from tools.sql_query import sql_query
 TABLE = "CREATE TABLE sales (id int, city text, amount int)"
 ROWS = "INSERT INTO sales VALUES (1, 'Oslo', 10), (2, 'Rome', 20), (3, 'Rome', 5)"
 PASSWORD = "reading-only-password"
+RINGS = "'BEGIN PERFORM pg_advisory_lock(7); RETURN 1; END'"
+"""The body of a function with an effect that no transaction undoes."""
 
 
 @pytest.fixture
@@ -44,6 +46,15 @@ def postgres(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
             "CREATE FUNCTION wipe() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'DELETE FROM sales; SELECT 1'",
             "CREATE FUNCTION \"do it\"() RETURNS int LANGUAGE sql AS 'SELECT 1'",
             "CREATE FUNCTION vat(amount int) RETURNS numeric LANGUAGE sql STABLE AS 'SELECT amount * 0.2'",
+            f"CREATE FUNCTION bell(int, int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS {RINGS}",
+            f"CREATE FUNCTION ring(sales) RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS {RINGS}",
+            "CREATE OPERATOR === (leftarg = int, rightarg = int, function = bell)",
+            "CREATE TYPE chime AS (tone int)",
+            f"CREATE FUNCTION bell(chime, int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS {RINGS}",
+            "CREATE OPERATOR + (leftarg = chime, rightarg = int, function = bell)",
+            "CREATE AGGREGATE ring_all(int) (sfunc = bell, stype = int, initcond = '0')",
+            "CREATE FUNCTION chime(int) RETURNS chime LANGUAGE plpgsql AS 'BEGIN PERFORM bell(1, 1); RETURN NULL; END'",
+            "CREATE CAST (int AS chime) WITH FUNCTION chime(int)",
             "CREATE PROCEDURE wipe_all() LANGUAGE sql SECURITY DEFINER AS 'DELETE FROM sales'",
             f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
             "GRANT SELECT ON sales TO reader",
@@ -153,6 +164,8 @@ def test_a_role_that_can_take_powers_is_refused(power: str, postgres: dict[str, 
         "SELECT city FROM sales -- a remark (with parentheses)\nGROUP BY city",
         "SELECT to_char(now(), 'YYYY'), string_agg(city, ',' ORDER BY id) FILTER (WHERE id > 1) FROM sales",
         "SELECT x FROM generate_series(1, 3) AS x(x), LATERAL (VALUES (1)) AS v(y)",
+        "SELECT s.id + 1, s.*, city || '=' FROM sales AS s TABLESAMPLE BERNOULLI (100) WHERE s.amount::text ~ '1'",
+        "SELECT ring FROM (SELECT 1 AS ring) AS x",
     ],
 )
 def test_functions_that_read_may_be_called(query: str, postgres: dict[str, str]) -> None:

@@ -164,6 +164,12 @@ def _pdf(text: str) -> bytes:
         ("中文".encode("gb18030"), "text/plain; charset=gb18030", "中文"),
         ("plain", "", "plain"),
         ("<p>no article, just this</p>", "text/html; charset=nonsense", "no article, just this"),
+        ("<meta charset='undefined'><p>no article, just this</p>", "text/html", "no article, just this"),
+        ("just this", "text/plain; charset=idna", "just this"),
+        ("just\\x20this", "text/plain; charset=unicode_escape", "just\\x20this"),
+        ("just this-", "text/plain; charset=punycode", "just this-"),
+        ("+AGE-", "text/plain; charset=utf-7", "+AGE-"),
+        ("just this", "text/plain; charset=zip", "just this"),
         ("a,b\n1,2", "text/csv", "a,b\n1,2"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.tools.escapes import ADDRESS_ESCAPES
 from tests.tools.web_server import WebServer
 from tools.base import ToolContext, ToolError
 from tools.fetch_url import fetch_url
-from tools.web import guarded
+from tools.web import addresses, guarded
 from tools.web.addresses import Guard, is_public
 from tools.web.get import GetLimits, get
 
@@ -30,8 +31,9 @@ def web() -> Iterator[WebServer]:
 
 @pytest.mark.parametrize("escape", ADDRESS_ESCAPES)
 def test_an_address_within_is_not_reached(escape: str, web: WebServer) -> None:
+    url = ADDRESS_ESCAPES[escape].format(port=web.port, own_name=socket.gethostname())
     with pytest.raises(ToolError) as caught:
-        fetch_url.call({"url": ADDRESS_ESCAPES[escape].format(port=web.port)}, NOTHING_ALLOWED)
+        fetch_url.call({"url": url}, NOTHING_ALLOWED)
     assert SECRET not in caught.value.message
     assert web.requests == []
 
@@ -103,6 +105,15 @@ def test_the_connected_sockets_own_peer_is_checked_too(monkeypatch: pytest.Monke
     with pytest.raises(ToolError, match="an address that tools may not reach"):
         asyncio.run(get(f"http://translated.example:{web.port}/secret", Guard(), GetLimits()))
     assert web.requests == []
+
+
+def test_a_public_address_of_this_very_machine_is_not_reached(monkeypatch: pytest.MonkeyPatch, web: WebServer) -> None:
+    """No firewall stands between a machine and itself, whatever its address."""
+    monkeypatch.setattr(addresses, "is_public", lambda _: True)
+    with pytest.raises(ToolError, match=r"127\.0\.0\.1 is this machine itself"):
+        asyncio.run(get(f"{web.url}/secret", Guard(), GetLimits()))
+    assert web.requests == []
+    assert asyncio.run(get(f"{web.url}/secret", Guard.allowing(["127.0.0.1"]), GetLimits())).body.decode() == SECRET
 
 
 @pytest.mark.parametrize("allowed", ["127.0.0.1", "127.0.0.0/8", "localhost", "localhost:{port}"])

@@ -66,10 +66,12 @@ class Guard:
 
     def permits(self, host: str, port: int, address: str) -> bool:
         """Whether `address`, found for `host`, may be connected to."""
+        return is_public(address) or self.names(host, port, address)
+
+    def names(self, host: str, port: int, address: str) -> bool:
+        """Whether the operator allowed this very host, port or address."""
         name = host.lower().rstrip(".").strip("[]")
-        if {name, f"{name}:{port}"} & self.allowed:
-            return True
-        return is_public(address) or self._in_allowed_network(address)
+        return bool({name, f"{name}:{port}"} & self.allowed) or self._in_allowed_network(address)
 
     def _in_allowed_network(self, text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])

@@ -54,6 +54,11 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         if not peer or not self._guard.permits(host, port, str(peer[0])):
             await stream.aclose()
             raise ToolError(f"{host} was connected to an address that tools may not reach.")
+        own = stream.get_extra_info("client_addr")
+        if own and own[0] == peer[0] and not self._guard.names(host, port, str(peer[0])):
+            # A connection from an address to itself never leaves the machine, however public the address.
+            await stream.aclose()
+            raise ToolError(f"{host} is this machine itself, which tools may not reach. Use a public address.")
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None

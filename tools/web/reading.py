@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import io
 import re
 from email.message import Message
@@ -14,6 +15,8 @@ _MAX_PDF_PAGES = 200
 _MAX_CHARS = 400_000
 _STATED_DATES = {"extensive_search": False, "original_date": True}
 """A date is taken from what the page states, never guessed from its text."""
+_NO_CHARSETS = frozenset({"punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
+"""Python's own, by which no page is written, and UTF-7, which no browser reads."""
 _TEXT = re.compile(r"text/|application/(json|.*\+json|xml|.*\+xml|x-ndjson|yaml|x-yaml|javascript|csv|rtf)")
 
 
@@ -53,13 +56,18 @@ def _looks_like_html(body: bytes) -> bool:
 
 def _decoded(body: bytes, charset: str | None, *, html: bool) -> str:
     declared = re.search(rb"<meta[^>]+charset=[\"']?([\w-]+)", body[:4096], re.IGNORECASE) if html else None
-    for name in (charset, declared[1].decode("ascii") if declared else None):
-        try:
-            if name:
-                return body.decode(name, "replace")
-        except LookupError:
-            continue  # a charset that nobody knows
-    return body.decode("utf-8-sig", "replace")
+    stated = (charset, declared[1].decode("ascii") if declared else None)
+    return body.decode(next(filter(None, map(_known, stated)), "utf-8-sig"), "replace")
+
+
+def _known(charset: str | None) -> str | None:
+    """The name by which Python knows a charset that pages are written in; None for every other name."""
+    try:
+        name = codecs.lookup(charset or "").name
+        b"x".decode(name, "replace")
+    except (LookupError, ValueError):
+        return None  # nobody knows it, it makes no text of bytes, or it makes none of what is damaged
+    return None if name.replace("_", "-") in _NO_CHARSETS else name
 
 
 def _html(text: str, url: str) -> dict[str, str]:
