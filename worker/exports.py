@@ -32,6 +32,7 @@ _COLUMNS = {
     "attempts": "count", "started_at": "text", "finished_at": "text",
 }  # fmt: skip
 _SCORES = {"expected": "text", "exact_match": "flag", "f1": "number"}
+_PIECE_BYTES = 128 * 1024
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -84,7 +85,19 @@ def _text(value: Any) -> str | None:
 def write_jsonl(pages: Records, shape: Shape) -> Iterator[bytes]:
     """One record a line; a record that cannot be written is replaced by one that says so."""
     for page in _unbroken(pages):
-        yield b"".join(_each(page, _json_line))
+        yield from _in_pieces(_each(page, _json_line))
+
+
+def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Few bytes at a time: what a slow reader does not take yet waits in memory."""
+    piece = bytearray()
+    for line in lines:
+        piece += line
+        if len(piece) >= _PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
 
 
 def _json_line(record: JsonObject) -> bytes:

@@ -198,7 +198,7 @@ def test_a_reader_of_large_rows_holds_few_of_them(api: Api) -> None:
         assert sum(len(row.question) + len(row.metadata["n"]) for row in page) < PAGE_CHARS + 200_000
         seen += [row.seq for row in page]
     assert seen == list(range(1, 101))
-    assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    assert tracemalloc.get_traced_memory()[1] < 6_000_000
     tracemalloc.stop()
 
 

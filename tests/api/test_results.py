@@ -13,6 +13,7 @@ import pytest
 from tests.api.conftest import Api
 from tests.api.words import act, admit_bells, answer, fail, observe
 from tests.store.conftest import World
+from worker.exports import Shape, write_jsonl
 
 FIELDS = [
     "custom_id", "run_id", "question", "status", "answer", "partial_answer", "error", "agent", "model", "simulated",
@@ -111,3 +112,12 @@ def test_expected_answers_come_back_scored(api: Api, moved: World) -> None:
     assert (record["expected"], record["exact_match"], record["f1"]) == ("Paris", True, 1.0)
     text = api.client.get(f"/api/batches/{batch_id}/results?format=csv").text
     assert next(csv.DictReader(io.StringIO(text)))["exact_match"] == "true"
+
+
+def test_a_reader_of_large_records_is_given_little_at_a_time() -> None:
+    records = [{"run_id": f"run_{n}", "answer": "x" * 50_000} for n in range(100)]
+    pieces = list(write_jsonl([records], Shape()))
+    assert max(len(piece) for piece in pieces) < 200_000
+    assert [json.loads(line) for line in b"".join(pieces).splitlines()] == records
+    small = [{"run_id": f"run_{n}"} for n in range(1_000)]
+    assert len(list(write_jsonl([small], Shape()))) == 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, Subquery, case, func, select
+from sqlalchemy import Select, Subquery, bindparam, case, func, select
 
 from worker.core.states import RunState
 from worker.store.session import NOW, AnyRow, Store
@@ -17,7 +18,7 @@ ENDED_STATES = ("succeeded", "failed", "cancelled")
 def get_batch(store: Store, batch_id: str) -> AnyRow | None:
     """One batch with its counts and sums; None: there is none."""
     with store.read() as tx:
-        return tx.execute(_batches().where(batches.c.id == batch_id)).one_or_none()
+        return tx.execute(_one_batch(), {"batch": batch_id}).one_or_none()
 
 
 def list_batches(
@@ -39,8 +40,17 @@ def list_batches(
         return tx.execute(query).all()
 
 
+@cache
+def _one_batch() -> Select[*tuple[Any, ...]]:
+    return _batches().where(batches.c.id == bindparam("batch"))
+
+
+@cache
 def _batches() -> Select[*tuple[Any, ...]]:
-    """Batches with what their endings not yet settled and their runs in motion add."""
+    """Batches with what their endings not yet settled and their runs in motion add.
+
+    To write this statement anew takes ten times as long as the database takes to answer it.
+    """
     ended, hot = _unsettled(), _in_motion()
     kept = [column for column in batches.c if column.name not in (*SUMS, *ENDED_STATES, "steps")]
     counted = [(batches.c[name] + func.coalesce(ended.c[name], 0)).label(name) for name in (*ENDED_STATES, "steps")]

@@ -18,6 +18,7 @@ PAGE = 1_000
 PAGE_CHARS = 1_000_000
 """Texts of runs beyond which such a page ends."""
 _FETCHED = 100
+"""So many rows at most are fetched together, and few of them at first: they may be large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def _range(store: Store, which: Filter, first: int, beyond: int, most_chars: int
     query = _runs().where(runs.c.batch_id == which.batch_id, some, *_conditions(which)).order_by(runs.c.seq)
     found: list[AnyRow] = []
     chars = 0
-    with store.walk() as tx, tx.execute(query.execution_options(yield_per=_FETCHED)) as rows:
+    few_at_a_time = query.execution_options(stream_results=True, max_row_buffer=_FETCHED)
+    with store.walk() as tx, tx.execute(few_at_a_time) as rows:
         for row in rows:
             if found and chars >= most_chars:
                 return found, False
