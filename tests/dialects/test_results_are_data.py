@@ -13,7 +13,7 @@ from tests.dialects.test_contract import ALL
 from worker.core.records import Message, Observed, Turn
 from worker.dialects import DIALECTS, dialect
 from worker.dialects.prompt import messages, system_prompt
-from worker.simulator.reading import read
+from worker.practice.reading import read
 
 NAMES = list(DIALECTS)
 HOSTILE = [

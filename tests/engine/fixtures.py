@@ -10,8 +10,8 @@ import pytest
 from tests.engine.counter import CountingServer
 from tests.engine.fleet import Fleet
 from tests.engine.processes import Nursery
-from worker.simulator.config import Config
-from worker.simulator.serving import Control, serve
+from worker.practice.config import Config
+from worker.practice.serving import Control, serve
 from worker.store.opening import open_store
 
 

@@ -18,8 +18,8 @@ from tests.services.waiting import wait_until
 from worker.agents import load_agents
 from worker.core.config import RunConfig
 from worker.core.states import Klass
+from worker.practice.serving import Control
 from worker.settings import Settings
-from worker.simulator.serving import Control
 from worker.store.session import Store
 from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.tables import active, attempts, batches, endings, runs, workers

@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 
 from tests.engine.fleet import Fleet
 from worker.llm.endpoint import EndpointSettings
-from worker.simulator.quirks import QUIRKS, Quirk
-from worker.simulator.quirks.errors import TABLE
+from worker.practice.quirks import QUIRKS, Quirk
+from worker.practice.quirks.errors import TABLE
 from worker.store.tables import attempts, endpoints, runs, tool_calls
 
 KEY = "sk-quirky-4f1c0a7be2d95c36"

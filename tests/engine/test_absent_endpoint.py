@@ -6,8 +6,8 @@ import pytest
 
 from tests.engine.fleet import Fleet
 from tests.services.process import free_port
-from worker.simulator.config import Config
-from worker.simulator.serving import serve
+from worker.practice.config import Config
+from worker.practice.serving import serve
 from worker.store.endpoints import paused
 
 pytestmark = pytest.mark.timeout(180)

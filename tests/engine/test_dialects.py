@@ -16,8 +16,8 @@ from tools.registry import load_tools
 from worker.agents import load_agents
 from worker.dialects import DIALECTS, dialect
 from worker.dialects.prompt import system_prompt
+from worker.practice.untidy import KINDS
 from worker.settings import Settings
-from worker.simulator.untidy import KINDS
 from worker.store.tables import attempts, steps, tool_calls
 
 pytestmark = pytest.mark.timeout(300)

@@ -15,9 +15,9 @@ from tests.engine.fleet import Fleet
 from tests.engine.processes import Nursery
 from tests.engine.quirks import ANSWER, CALLS, KEY, LONG, MARKED, MOST_CALLS, MOST_REFUSED, Outcome, Row, Table, rows_of
 from tests.services.redis import RedisServer
-from worker.simulator.config import Config
-from worker.simulator.quirks import QUIRKS
-from worker.simulator.serving import serve
+from worker.practice.config import Config
+from worker.practice.quirks import QUIRKS
+from worker.practice.serving import serve
 from worker.store.opening import open_store
 from worker.store.tables import metadata
 

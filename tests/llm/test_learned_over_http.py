@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.simulator.quirky import FORMS, KEY, asked
+from tests.practice.quirky import FORMS, KEY, asked
 from worker.core.errors import ModelRejected
 from worker.core.records import Adaptation
 from worker.llm.client import ModelClient, ModelReply
 from worker.llm.endpoint import ModelRequest
 from worker.llm.watchdog import Abort
-from worker.simulator import Control, serve
-from worker.simulator.quirks import QUIRKS
+from worker.practice import Control, serve
+from worker.practice.quirks import QUIRKS
 
 CARRIED = {"reasoning_content": "I think."}
 SILENT = {"content": None}

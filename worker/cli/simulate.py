@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from worker.simulator import Config, run_forever
-from worker.simulator.config import DEFAULT_MODELS
-from worker.simulator.quirks import QUIRKS
+from worker.practice import Config, run_forever
+from worker.practice.config import DEFAULT_MODELS
+from worker.practice.quirks import QUIRKS
 from worker.terminal import echo
 
 EXIT_UNREACHABLE = 3

@@ -1,0 +1,11 @@
+"""The practice model: an OpenAI-compatible server with a rule-based brain, for learning, demos and tests.
+
+It knows only the conversation that it is sent and computes nothing itself: its answers come from tools' observations.
+"""
+
+from worker.practice.config import Config
+from worker.practice.faults import Fault
+from worker.practice.limits import Limits
+from worker.practice.serving import Control, run_forever, serve
+
+__all__ = ["Config", "Control", "Fault", "Limits", "run_forever", "serve"]

@@ -1,6 +1,0 @@
-"""How real endpoints differ from the chat API as it is written: each way by name, to test with and to rehearse."""
-
-from worker.simulator.quirks.base import Quirk
-from worker.simulator.quirks.registry import QUIRKS, chosen
-
-__all__ = ["QUIRKS", "Quirk", "chosen"]
