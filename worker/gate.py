@@ -10,7 +10,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from worker.core.remedies import OPENED_BY_ANY_ANSWER
 from worker.llm.endpoint import EndpointSettings
-from worker.store.endpoints import Pause, answered_since_failure, note_answered, paused, resume, slowed
+from worker.store.endpoints import (
+    Pause,
+    answered_since_failure,
+    answered_since_pauses,
+    answered_within,
+    note_answered,
+    paused,
+    resume,
+    slowed,
+    turned_away_for_long,
+)
 from worker.store.hot.interface import Lease
 from worker.store.session import Store
 from worker.store.trouble import trouble
@@ -18,6 +28,8 @@ from worker.store.trouble import trouble
 log = logging.getLogger(__name__)
 
 FRESH_S = 1.0
+LATELY_S = 60.0
+"""An endpoint that answered somebody within this is taken for one that works."""
 TELL_EVERY_S = 2.0
 """How old the fleet's knowledge may be of when an endpoint last answered this process."""
 
@@ -75,6 +87,26 @@ class Gate:
         """Whether the endpoint has answered anybody since this step first failed, as far as the fleet has told."""
         self._tell(endpoint)
         return answered_since_failure(self._store, endpoint.endpoint_id, lease, failures)
+
+    def answered_lately(self, endpoint: EndpointSettings) -> bool:
+        """Whether the endpoint has answered anybody within the last minute."""
+        self._tell(endpoint)
+        return answered_within(self._store, endpoint.endpoint_id, LATELY_S)
+
+    def turns_away(self, endpoint: EndpointSettings, lease: Lease) -> bool:
+        """Whether the endpoint turns everybody away, this step for the last of several times."""
+        self._tell(endpoint)
+        return turned_away_for_long(self._store, endpoint.endpoint_id, lease)
+
+    def refuses_again(self, endpoint: EndpointSettings, lease: Lease) -> bool:
+        """Whether the endpoint was paused for this step more than once, and answered others after each time."""
+        self._tell(endpoint)
+        return answered_since_pauses(self._store, endpoint.endpoint_id, lease)
+
+    def probed_by(self, endpoint_id: str, run_id: str) -> Pause | None:
+        """The pause of which this run was chosen to see whether it is over, as `closed` saw it."""
+        found = self._paused.get(endpoint_id)
+        return found if found is not None and found.probe_run == run_id else None
 
     def _tell(self, endpoint: EndpointSettings) -> None:
         answered_at = self._answered_at.get(endpoint.endpoint_id)

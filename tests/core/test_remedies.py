@@ -18,8 +18,8 @@ WHERE = ("gpt-x", "https://models.test/v1", "MY_KEY")
         (errors.AccessDenied("x"), PauseKind.ACCESS),
         (errors.UnknownModel("x"), PauseKind.MODEL),
         (errors.QuotaExhausted("x"), PauseKind.QUOTA),
-        (errors.RateLimited("x"), PauseKind.LIMITED),
-        (errors.EndpointBusy("x"), PauseKind.LIMITED),
+        (errors.RateLimited("x"), PauseKind.FAILING),
+        (errors.EndpointBusy("x"), PauseKind.FAILING),
         (errors.Unreachable("x"), PauseKind.UNREACHABLE),
         (errors.UnknownError("x"), PauseKind.UNKNOWN),
         (errors.EndpointFailed("x"), PauseKind.FAILING),
@@ -30,6 +30,11 @@ WHERE = ("gpt-x", "https://models.test/v1", "MY_KEY")
 )
 def test_an_error_is_of_one_kind(error: CallEnded, kind: PauseKind) -> None:
     assert pause_kind(error) is kind
+
+
+@pytest.mark.parametrize("error", [errors.RateLimited("x"), errors.EndpointBusy("x")])
+def test_a_limit_with_a_time_opens_by_itself(error: CallEnded) -> None:
+    assert pause_kind(error, for_s=3.0) is PauseKind.LIMITED
 
 
 def test_every_kind_has_its_own_sentence() -> None:

@@ -9,15 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.errors import (
+    AccessDenied,
+    CallEnded,
     EndpointBusy,
     EndpointFailed,
     ErrorCode,
+    ModelTimeout,
     RateLimited,
     TransientError,
     UnknownError,
     Unreachable,
 )
-from worker.core.retry import MAX_FAILURES, Verdict, code_of, delay_s, may_be_too_long, verdict
+from worker.core.retry import MAX_FAILURES, Verdict, code_of, delay_s, may_be_too_long, refusal_verdict, verdict
 
 
 @given(st.integers(1, 10_000), st.randoms(use_true_random=False))
@@ -65,11 +68,27 @@ def test_being_turned_away_is_retried_as_long_as_the_run_may_live(
 def test_what_may_cost_money_each_time_is_repeated_a_few_times_only(kind: type[TransientError]) -> None:
     most = MAX_FAILURES[kind]
     assert most is not None
-    for answers_others in (True, False):
-        assert verdict(kind("x"), most - 1, 100, answers_others) is Verdict.AGAIN
+    assert verdict(kind("x"), most - 1, 100, answers_others=True) is Verdict.AGAIN
     assert verdict(kind("x"), most, 100, answers_others=False) is Verdict.PAUSE, "an outage fails no run"
     gives_up = kind is not Unreachable
     assert verdict(kind("x"), most, 100, answers_others=True) is (Verdict.GIVE_UP if gives_up else Verdict.AGAIN)
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_an_endpoint_that_answers_nobody_is_left_alone_after_few_calls(kind: type[TransientError]) -> None:
+    verdicts = [verdict(kind("x"), failures, 100, answers_others=False) for failures in (1, 2, 3)]
+    assert verdicts[0] is Verdict.AGAIN and verdicts[2] is Verdict.PAUSE
+    assert (verdicts[1] is Verdict.PAUSE) is (kind is ModelTimeout), "a call that takes its whole time is the dearest"
+
+
+def test_a_refusal_that_may_be_one_requests_own_is_repeated_twice_while_others_are_answered() -> None:
+    assert [refusal_verdict(failures, 100, answers_others=True) for failures in (1, 2, 3)] == [
+        Verdict.AGAIN,
+        Verdict.AGAIN,
+        Verdict.GIVE_UP,
+    ]
+    assert refusal_verdict(1, 100, answers_others=False) is Verdict.PAUSE
+    assert refusal_verdict(1, 1, answers_others=True) is Verdict.GIVE_UP
 
 
 @pytest.mark.parametrize("kind", BOUNDED)
@@ -88,11 +107,12 @@ def test_an_unknown_error_is_tried_three_times_in_all() -> None:
         (UnknownError("x", status=400), ErrorCode.MODEL_REJECTED),
         (UnknownError("x", status=500), ErrorCode.INTERNAL),
         (UnknownError("x"), ErrorCode.INTERNAL),
+        (AccessDenied("x", status=403), ErrorCode.MODEL_REJECTED),
         (EndpointFailed("x", status=409), ErrorCode.INTERNAL),
     ],
 )
 def test_a_request_that_only_its_endpoint_knows_the_fault_of_ends_as_rejected(
-    error: TransientError, code: ErrorCode
+    error: CallEnded, code: ErrorCode
 ) -> None:
     assert code_of(error) is code
 

@@ -76,7 +76,8 @@ class Outcome:
 
 def rows_of(addresses: Iterable[str]) -> list[Row]:
     """A row for each dialect; the question is one that brings the quirk out."""
-    questions = {"context": LONG, **dict.fromkeys(("template-marked", "refused", "filtered"), MARKED)}
+    marked = ("template-marked", "refused", "filtered", "forbidden-marked")
+    questions = {"context": LONG, **dict.fromkeys(marked, MARKED)}
     names = [(address, address.partition(".")[0]) for address in addresses]
     return [Row(address, dialect, questions.get(name, QUESTION)) for address, name in names for dialect in DIALECTS]
 

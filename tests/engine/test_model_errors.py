@@ -88,6 +88,39 @@ def test_a_request_that_fails_alone_waits_and_ends_once_another_is_answered(flee
     assert fleet.rows(PAUSED) == []
 
 
+@pytest.mark.parametrize("fault", ["server_error", "timeout", "drop"])
+def test_a_request_that_fails_alone_ends_once_a_small_one_is_answered(fleet: Fleet, fault: str) -> None:
+    fleet.practice.control(faults=[{"kind": fault, "match": "mark-bad"}])
+    fleet.start(slots=4)
+    alone = fleet.submit([BAD], max_model_failures=3, call_time_limit_s=2.0)
+    fleet.wait("the endpoint is paused", lambda: fleet.rows(PAUSED), 60)
+    probe_now(fleet)
+    assert fleet.finish(alone, 60) == {"failed": 1}
+    (run,) = fleet.runs(alone)
+    assert run.error_code == "internal" and "The model call failed 3 times" in run.error_message
+    answered = [entry for entry in fleet.practice.ledger() if entry["status"] == 200]
+    assert len(answered) == 1 and len(fleet.practice.ledger()) <= 5
+    assert fleet.rows(PAUSED) == []
+    assert_whole(fleet, alone)
+    assert_money(fleet)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("fault", ["server_error", "timeout", "drop", "garbage"])
+def test_an_endpoint_that_answers_nobody_is_asked_few_times_and_stays_paused(fleet: Fleet, fault: str) -> None:
+    fleet.practice.control(faults=[fault])
+    fleet.start(slots=4)
+    batch = fleet.submit([BAD], call_time_limit_s=2.0)
+    fleet.wait("the endpoint is paused", lambda: fleet.rows(PAUSED), 60)
+    asked = len(fleet.practice.ledger())
+    assert asked <= 3
+    again = PAUSED.where(endpoints.c.probe_run.is_(None), endpoints.c.probes == 1)
+    probe_now(fleet)
+    fleet.wait("a probe was in vain", lambda: len(fleet.practice.ledger()) == asked + 1, 30)
+    fleet.wait("the endpoint is paused again", lambda: fleet.rows(again), 30)
+    assert fleet.ended(batch) == 0
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("quirk", "kinds", "ends"),
@@ -96,6 +129,11 @@ def test_a_request_that_fails_alone_waits_and_ends_once_another_is_answered(flee
         ("free-for-the-day.1", {PauseKind.QUOTA}, True),
         ("key.1", {PauseKind.KEY}, False),
         ("model-unknown.1", {PauseKind.MODEL}, False),
+        ("turned-away.1", {PauseKind.FAILING}, False),
+        ("turned-away.2", {PauseKind.FAILING}, False),
+        ("operators-error.1", {PauseKind.ACCESS}, False),
+        ("operators-error.3", {PauseKind.MODEL}, False),
+        ("operators-error.4", {PauseKind.KEY}, False),
         ("broken-always.1", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),
         ("broken-always.3", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),
         ("broken-always.5", {PauseKind.UNKNOWN, PauseKind.FAILING}, False),

@@ -198,7 +198,7 @@ def test_what_a_tool_call_carried_is_left_out_of_the_call_where_it_is_refused() 
     assert adapt(sent, [change])["messages"][-1] == {**earlier, "tool_calls": [call]}
 
 
-def test_calls_without_text_are_sent_with_empty_content_and_else_without_any() -> None:
+def test_calls_without_text_are_sent_with_empty_content_else_without_any_and_else_with_a_word() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "a"}]}
     sent = {**SENT, "messages": [*MESSAGES, call]}
     first = change_for(refusal("Invalid value for 'content': expected a string, got null.", sent))
@@ -206,7 +206,9 @@ def test_calls_without_text_are_sent_with_empty_content_and_else_without_any() -
     tried = Refusal(sent, (), read_error("content must not be empty"), ModelRejected("x"), [first])
     second = change_for(tried)
     assert second is not None and "content" not in adapt(sent, [second])["messages"][-1]
-    assert change_for(Refusal(sent, (), tried.error, tried.ended, [first, second])) is None
+    third = change_for(Refusal(sent, (), tried.error, tried.ended, [first, second]))
+    assert third is not None and adapt(sent, [third])["messages"][-1]["content"].strip()
+    assert change_for(Refusal(sent, (), tried.error, tried.ended, [first, second, third])) is None
 
 
 def test_instructions_go_into_the_first_user_message() -> None:

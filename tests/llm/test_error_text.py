@@ -29,6 +29,8 @@ ERRORS = [
     "Our servers are experiencing high demand right now, please retry in a few minutes.",
     "The selected model is at capacity. Try again in 20 seconds.",
     "服务器繁忙，请稍后重试。",
+    "<html><head><title>504 Gateway Time-out</title></head><body><h1>504 Gateway Time-out</h1></body></html>",
+    "<!doctype html><html><body><p>503 Service Unavailable</p><hr>edge-7</body></html>",
 ]
 REPLIES = [
     "42",
@@ -50,6 +52,7 @@ REPLIES = [
     "I could not reach the weather service; please try again later.",
     '{"error": null, "result": 42}',
     '{"error": 0.04}',
+    "<html><body><h1>Recipes</h1><p>503 of them</p></body></html>",
     '{"error": "margin", "value": 0.5}',
     '{"error": {"message": "no"}, "answer": 42}',
 ]

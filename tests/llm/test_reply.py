@@ -75,6 +75,19 @@ def test_half_a_reply_of_a_provider_that_broke_off_is_tried_again_and_counted(re
     assert error.usage == Usage(9, 0, 4)
 
 
+@pytest.mark.parametrize(
+    ("told", "native"), [(None, "error"), (None, "banana"), ("", "upstream_aborted"), ("stop", "cancelled")]
+)
+def test_a_gateway_that_hides_how_its_provider_ended_is_seen_through(told: object, native: str) -> None:
+    assert type(ended({"message": HALF, "finish_reason": told, "native_finish_reason": native})) is BrokenOff
+
+
+@pytest.mark.parametrize("native", [None, "STOP", "end_turn", "banana", 42])
+def test_a_providers_own_word_that_tells_nothing_bad_changes_nothing(native: object) -> None:
+    whole = {"message": HALF, "finish_reason": "stop", "native_finish_reason": native}
+    assert read_completion(orjson.dumps({"choices": [whole]}), {}).reply.finish_reason == "stop"
+
+
 @pytest.mark.parametrize("reason", ["content_filter", "sensitive", "SAFETY", 3])
 def test_a_filtered_reply_is_the_filters(reason: object) -> None:
     error = ended({"message": HALF, "finish_reason": reason})

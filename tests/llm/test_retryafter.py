@@ -81,6 +81,7 @@ def test_only_the_used_up_resource_says_when(headers: dict[str, str], wait_s: fl
         (error_with("resets at 2026-11-29T21:53:20Z"), 3600.0),
         (error_with("You will regain access on 2026-11-30 at 00:00 UTC."), 11_200.0),
         (error_with("The free limit resets at midnight UTC"), 11_200.0),
+        (error_with("Closed for works; the service returns at 22:00 UTC"), 4000.0),
         (error_with("It reset at 2026-11-29T10:00:00Z"), None),
         (error_with("请在 30 秒后重试"), 30.0),
         (error_with("Vuelva a intentarlo en 30 segundos"), 30.0),

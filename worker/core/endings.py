@@ -110,6 +110,13 @@ def ending_of(finish_reason: object) -> Ending:
     return exact or next((ending for ending, known in _RULES if words & known), Ending.BROKEN_OFF)
 
 
+def tells_of_trouble(native_reason: object) -> bool:
+    """Whether a reason in a provider's own words, which a gateway hands on beside its own, says that a reply is not
+    whole. A word that nobody knows says nothing here."""
+    words = {word.lower() for word in _WORD.findall(reason_text(native_reason) or "")}
+    return any(words & known for _, known in _RULES) and ending_of(native_reason) not in (Ending.WHOLE, Ending.CALLS)
+
+
 def reason_text(finish_reason: object) -> str | None:
     """A `finish_reason` as text: the name of a number, the type of an object; None where there is none."""
     if isinstance(finish_reason, dict):

@@ -225,7 +225,8 @@ class ToolsUnsupported(ModelRejected):
 class OperatorError(CallEnded):
     """Somebody has to act: the endpoint pauses and says why; runs wait for it and do not fail.
 
-    `retry_after_s` is when it may pass by itself, as a free limit of the day does, else None.
+    `retry_after_s` is when it may pass by itself, as a free limit of the day does, else None. `unsure`: its status
+    alone says so, or its words behind a status of another meaning; while others are answered, one request is at fault.
     """
 
     culprit = Culprit.OPERATOR
@@ -237,9 +238,11 @@ class OperatorError(CallEnded):
         retry_after_s: float | None = None,
         usage: Usage | None = None,
         status: int | None = None,
+        unsure: bool = False,
     ) -> None:
         super().__init__(message, usage=usage, status=status)
         self.retry_after_s = retry_after_s
+        self.unsure = unsure
 
 
 class WrongKey(OperatorError):

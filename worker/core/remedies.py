@@ -53,9 +53,10 @@ OPENED_BY_ANY_ANSWER = frozenset({PauseKind.UNREACHABLE, PauseKind.FAILING, Paus
 """Paused since it answered nobody: whoever gets an answer after all shows that it is back."""
 
 
-def pause_kind(error: CallEnded) -> PauseKind:
-    """What a pause for this error is about."""
-    return next((kind for cls, kind in _KINDS if isinstance(error, cls)), PauseKind.FAILING)
+def pause_kind(error: CallEnded, for_s: float | None = None) -> PauseKind:
+    """What a pause for this error is about. `for_s`: how long it lasts, None without an end in sight."""
+    found = next((kind for cls, kind in _KINDS if isinstance(error, cls)), PauseKind.FAILING)
+    return PauseKind.FAILING if found is PauseKind.LIMITED and for_s is None else found
 
 
 def remedy(kind: str | None, model: str, base_url: str, api_key_env: str | None) -> str:

@@ -8,11 +8,13 @@ from typing import Protocol
 from worker.core.errors import (
     BadReply,
     BrokenOff,
+    CallEnded,
     ConnectionLost,
     EndpointBusy,
     EndpointFailed,
     ErrorCode,
     ModelTimeout,
+    OperatorError,
     RateLimited,
     TransientError,
     UnknownError,
@@ -40,6 +42,11 @@ MAX_FAILURES: dict[type[TransientError], int | None] = {
 }
 
 
+PAUSE_AFTER: dict[type[TransientError], int] = {ModelTimeout: 2}
+"""Failures in a row of one step after which an endpoint that answers nobody meanwhile is left alone."""
+PAUSE_AFTER_ANY = 3
+
+
 class Verdict(StrEnum):
     """What follows a model call that failed for a reason that may pass."""
 
@@ -62,9 +69,29 @@ def tries_left(error: TransientError, failures: int, most_of_run: int) -> bool:
     return most is None or failures < min(most, most_of_run)
 
 
+def may_be_down(error: TransientError, failures: int) -> bool:
+    """Whether so many failures of one step, this one included, suggest that the endpoint answers nobody."""
+    if MAX_FAILURES.get(type(error), PAUSE_AFTER_ANY) is None:
+        return False
+    return failures >= PAUSE_AFTER.get(type(error), PAUSE_AFTER_ANY)
+
+
+def refusal_verdict(failures: int, most_of_run: int, answers_others: bool) -> Verdict:
+    """What follows from an error that is the operator's unless it strikes one request alone. `answers_others`: lately,
+    or since this step first failed where `failures`, this one included, are as many as one request is given."""
+    if not answers_others:
+        return Verdict.PAUSE
+    return Verdict.AGAIN if refusals_left(failures, most_of_run) else Verdict.GIVE_UP
+
+
+def refusals_left(failures: int, most_of_run: int) -> bool:
+    """Whether a request that may be refused alone is tried again after so many failures."""
+    return failures < min(PAUSE_AFTER_ANY, most_of_run)
+
+
 def verdict(error: TransientError, failures: int, most_of_run: int, answers_others: bool) -> Verdict:
     """What follows. `answers_others`: the endpoint and model have answered somebody since this step first failed."""
-    if tries_left(error, failures, most_of_run):
+    if tries_left(error, failures, most_of_run) and (answers_others or not may_be_down(error, failures)):
         return Verdict.AGAIN
     if not answers_others:
         return Verdict.PAUSE
@@ -81,9 +108,9 @@ _OF_LENGTH = (400, 413, 422, 500)
 """What endpoints answer where the conversation does not fit."""
 
 
-def code_of(error: TransientError) -> ErrorCode:
+def code_of(error: CallEnded) -> ErrorCode:
     """How a run ends that is given up for this error."""
-    refused = isinstance(error, UnknownError) and error.status is not None and 400 <= error.status < 500
+    refused = isinstance(error, UnknownError | OperatorError) and error.status is not None and 400 <= error.status < 500
     return ErrorCode.MODEL_REJECTED if refused else ErrorCode.INTERNAL
 
 

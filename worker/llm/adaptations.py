@@ -24,6 +24,9 @@ LEAST_OUTPUT_TOKENS = 64
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 """Two names for one limit. It is renamed and lowered, never dropped: reservations of money rely on it."""
 
+SAID_BESIDE_CALLS = "I call a tool."
+"""What a message with calls says where its endpoint takes none that says nothing."""
+
 NEEDED = frozenset({"model", "messages", "tools", *OUTPUT_LIMITS})
 """What a request cannot do without."""
 
@@ -245,7 +248,8 @@ def _content_of_calls(refusal: Refusal) -> Adaptation | None:
     silent = [m for m in refusal.sent["messages"] if m.get("tool_calls") and not m.get("content")]
     if not silent or not re.search(r"\bcontents?\b|\bblocks?\b", f"{refusal.error.param} {refusal.words}", re.I):
         return None
-    return refusal.change("content_beside_calls", "") or refusal.change("content_beside_calls", None)
+    ways = (refusal.change("content_beside_calls", value) for value in ("", None, SAID_BESIDE_CALLS))
+    return next((way for way in ways if way is not None), None)
 
 
 def has_unnamed_results(messages: Iterable[Message]) -> bool:

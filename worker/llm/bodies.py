@@ -11,7 +11,8 @@ import orjson
 
 from worker.llm.deltas import join_chunks
 
-_BOM = "\ufeff"
+_NOISE = "\ufeff" + "".join(map(chr, range(0x20)))
+"""What may stand around a body and is no part of it: byte order marks, white space and control characters."""
 _EVENT_LINE = re.compile(r"(?:data|event|id|retry) ?:|:")
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)  # NaN and Infinity are no numbers
 _BETWEEN = re.compile(r"[\s,]*")
@@ -20,10 +21,19 @@ _BETWEEN = re.compile(r"[\s,]*")
 def read_body(content: bytes) -> object:
     """Parsed JSON, a stream's events joined to the reply that they make, or the text where it is neither."""
     try:
-        return orjson.loads(content)
+        value = orjson.loads(content)
     except orjson.JSONDecodeError:
-        pass
-    text = content.decode("utf-8", "replace").lstrip(_BOM)
+        return _read_untidy(content)
+    return _read_untidy(value.encode()) if _is_quoted(value) else value
+
+
+def _is_quoted(value: object) -> bool:
+    """Whether it is JSON that was written as a text of JSON once more."""
+    return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+
+
+def _read_untidy(content: bytes) -> object:
+    text = content.decode("utf-8", "replace").strip(_NOISE)
     values = list(_values(text))
     if not values:
         return text

@@ -6,7 +6,7 @@ Evidence counts in the order of `_ORDER`: a provider's number, then what the wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from worker.core.errors import (
     AccessDenied,
@@ -16,6 +16,7 @@ from worker.core.errors import (
     EndpointBusy,
     EndpointFailed,
     ModelRejected,
+    OperatorError,
     OutputLimitTooLarge,
     QuotaExhausted,
     RateLimited,
@@ -59,9 +60,23 @@ def from_status(
     error = read_error(body, secrets)
     said = said_by(_status_seen(status, error), error)
     case = _Case(said, asked_to_wait(headers, body, error, wall_now_s))
-    kind = next((kind for kind in (rule(case) for rule in _ORDER) if kind is not None), UnknownError)
+    kind, unsure = _judged(case)
     sentence = _sentence(status, error, scrub(headers.get("location", ""), secrets))
-    return _made(kind, case, sentence, status, usage)
+    return _made(kind, case, sentence, status, usage, unsure)
+
+
+def _judged(case: _Case) -> tuple[Kind, bool]:
+    """Whose fault it is, and whether that is no more than likely."""
+    kind = next((kind for kind in (rule(case) for rule in _ORDER) if kind is not None), UnknownError)
+    if kind is UnknownError and case.status == 500:
+        likely = next((found for rule in (_rights, _key, _model) if (found := rule(_behind(case)))), None)
+        return (kind, False) if likely is None else (likely, True)
+    return kind, case.status == 403 and kind is AccessDenied and _rights(case) is None
+
+
+def _behind(case: _Case) -> _Case:
+    """The same error as if its status spoke of the request: gateways report what their provider refused as a 500."""
+    return replace(case, said=replace(case.said, status=400))
 
 
 def _status_seen(status: int, error: ErrorBody) -> int:
@@ -124,11 +139,14 @@ def _tools(case: _Case) -> Kind | None:
 def _rights(case: _Case) -> Kind | None:
     if case.status in (404, 422) or case.status >= 500 or not evidence.barred(case.said):
         return None
+    if evidence.filtered_in_words(case.said):
+        return None
     return AccessDenied
 
 
 def _filter(case: _Case) -> Kind | None:
-    return ContentFilter if case.status < 500 and evidence.filtered(case.said) else None
+    turned_away = case.status in (403, 451) and evidence.text_turned_away(case.said)
+    return ContentFilter if turned_away or (case.status < 500 and evidence.filtered(case.said)) else None
 
 
 def _size(case: _Case) -> Kind | None:
@@ -136,7 +154,7 @@ def _size(case: _Case) -> Kind | None:
     said, status = case.said, case.status
     if status in (401, 403, 404) or (status >= 500 and evidence.passes(said) and not evidence.context_named(said)):
         return None
-    long = evidence.too_long(said) if status < 500 else evidence.context_named(said)
+    long = sizes_in(said).overflow or (evidence.too_long(said) if status < 500 else evidence.context_named(said))
     output = evidence.output_limit_named(said)
     if not (long or output or status == 413):
         return None
@@ -230,7 +248,7 @@ def _sentence(status: int, error: ErrorBody, location: str) -> str:
     return said
 
 
-def _made(kind: Kind, case: _Case, sentence: str, status: int, reported: Usage | None) -> CallEnded:
+def _made(kind: Kind, case: _Case, sentence: str, status: int, reported: Usage | None, unsure: bool) -> CallEnded:
     message = sentence if 300 <= status < 400 else sentence + _REMEDIES.get(kind, "")
     usage = FREE if reported is None and _refused_unread(kind) else reported
     if issubclass(kind, TransientError | QuotaExhausted):
@@ -238,6 +256,8 @@ def _made(kind: Kind, case: _Case, sentence: str, status: int, reported: Usage |
         return kind(message + note, retry_after_s=case.asked.wait_s, usage=usage, status=status)
     if kind is OutputLimitTooLarge:
         return OutputLimitTooLarge(message, limit=_output_limit(case.said), usage=usage, status=status)
+    if issubclass(kind, OperatorError):
+        return kind(message, usage=usage, status=status, unsure=unsure)
     return kind(message, usage=usage, status=status)
 
 

@@ -25,6 +25,7 @@ _CLOCK = re.compile(r"(\d{1,3}):(\d\d):(\d\d)(?:\.\d+)?")
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[Tt ]| at )?(\d\d:\d\d(?::\d\d)?)?(?:\.\d+)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?", re.IGNORECASE
 )
+_TIME_OF_DAY = re.compile(r"(?<!\d)\s(\d\d?):(\d\d)(?::\d\d)? ?(?:utc|gmt|z)(?![a-z])", re.IGNORECASE)
 _MIDNIGHT = re.compile(r"midnight|(?<![\d:])00:00(?::00)? ?(?:utc|gmt)|(?:utc|gmt) 00:00", re.IGNORECASE)
 
 
@@ -60,8 +61,11 @@ def moments_s(text: str, wall_now_s: float) -> Iterator[float]:
     for day, clock, zone in _ISO.findall(text):
         if (moment := _iso_s(day, clock, zone)) is not None:
             yield moment
+    for hour, minute in _TIME_OF_DAY.findall(text):
+        if int(hour) < 24 and int(minute) < 60:
+            yield _next_time_s(wall_now_s, int(hour), int(minute))
     if _MIDNIGHT.search(text):
-        yield _next_midnight_s(wall_now_s)
+        yield _next_time_s(wall_now_s, 0, 0)
 
 
 def until_s(value: object, wall_now_s: float) -> float | None:
@@ -100,6 +104,8 @@ def _iso_s(day: str, clock: str, zone: str) -> float | None:
         return None
 
 
-def _next_midnight_s(wall_now_s: float) -> float:
+def _next_time_s(wall_now_s: float, hour: int, minute: int) -> float:
+    """When it is so late next, in UTC."""
     now = datetime.fromtimestamp(wall_now_s, UTC)
-    return (now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)).timestamp()
+    then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return (then if then > now else then + timedelta(days=1)).timestamp()

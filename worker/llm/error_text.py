@@ -22,7 +22,11 @@ _PREFIXED = re.compile(
     re.I | re.DOTALL,
 )
 """`Error: …`, `[ERROR] …`, `litellm.RateLimitError: …`, `Upstream error - …`: no sentence about an error."""
-_PHRASES = "|".join(re.escape(status.phrase) for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST)
+_PHRASES = "|".join(
+    re.escape(status.phrase).replace("Timeout", "Time-?out")
+    for status in HTTPStatus
+    if status >= HTTPStatus.BAD_REQUEST
+)
 _STATUS = re.compile(
     r"\b(?:status|code|http)(?: code)?[ :=]{0,3}[45]\d\d\b|^[45]\d\d (?:-|\{)"
     rf"|(?<!\w)[45]\d\d:? (?:{_PHRASES})",
@@ -38,15 +42,20 @@ _COME_BACK = re.compile(
     r"\b(?:try|retry|trying|come back|check back)\b[^.]{0,40}\b(?:again|later|shortly|soon|in (?:\d|a ))|稍后|重试",
     re.I,
 )
+_PAGE = re.compile(r"<!doctype html|<html", re.I)
 _TEACHES = re.compile(r"\b(?:means?|indicates?|stands for|is returned|refers to|e\.g\.|for example)\b", re.I)
 
 
 def is_error_text(text: str) -> bool:
-    """Whether the whole text is an error: a JSON error body, a sentence with an error's prefix, or an excuse of the
-    endpoint that asks to come back later. A text that explains an error, or quotes one among others, is a reply."""
+    """Whether the whole text is an error: a JSON error body, a gateway's page, a sentence with an error's prefix, or an
+    excuse of the endpoint that asks to come back later. A text that explains an error, or quotes one among others, is a
+    reply."""
     text = text.strip()
     if text.startswith("{"):
         return _is_error_body(text)
+    if _PAGE.match(text):
+        shown = read_error(text).said
+        return len(shown) <= _MOST and bool(_STATUS.search(shown))
     if len(text) > _MOST or "\n\n" in text or "`" in text or _TEACHES.search(text):
         return False
     prefixed = _PREFIXED.fullmatch(text)

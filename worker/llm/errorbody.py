@@ -58,7 +58,7 @@ def read_error(body: object, secrets: Iterable[str] = ()) -> ErrorBody:
     """Takes parsed JSON or text. Never raises: what cannot be read becomes the message."""
     found = _Found()
     found.walk(body, "error" if isinstance(body, str) else "", MAX_DEPTH)
-    texts = _distinct(found.texts)
+    texts = _distinct(found.texts or found.unnamed())
     return ErrorBody(
         message=scrub(" | ".join(texts), secrets),
         code=found.first.get("code", ""),
@@ -80,6 +80,11 @@ class _Found:
         self.fields: list[tuple[str, Any]] = []
         self.param = ""
         self._left = MAX_NODES
+
+    def unnamed(self) -> list[str]:
+        """The sentences under names that nobody knows, for a body that has no others."""
+        plain = [_plain(value) for _, value in self.fields if isinstance(value, str)]
+        return [text for text in plain if " " in text or not text.isascii()]
 
     def walk(self, value: object, name: str, depth: int) -> None:
         self._left -= 1

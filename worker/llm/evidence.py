@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from worker.llm import model_words as models
 from worker.llm import size_words as sizes
 from worker.llm import wordings as w
 from worker.llm.errorbody import ErrorBody
@@ -27,9 +28,11 @@ _SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[!?|\n，。；！？]")
 def plain_words(text: str) -> str:
     """Text as `wordings` writes it. Addresses go, since their paths name billing and limits without saying anything."""
     text = text.replace("’", "'").replace("can't", "cannot").replace("n't", " not")
-    text = re.sub(r"'s\b|--+", " ", _URL.sub(" ", text))
+    text = re.sub(r"(?<!\S)--(?=[a-z])|(?<=[`'\"(])--(?=[a-z])", "flag ", _URL.sub(" ", text))
+    text = re.sub(r"'s\b|--+", " ", text)
     text = _HUMP.sub(" ", re.sub(r"[_\"'`“”‘’*]", " ", text)).lower()
     text = text.replace("input should", "value should")  # a schema's word for any field
+    text = re.sub(r"\b(?:toks?|tkns?)\b", "tokens", text)
     return re.sub(r"[ \t\r]+", " ", _JOINED.sub(" ", text)).strip()
 
 
@@ -206,22 +209,39 @@ def filtered(said: Said) -> bool:
     return said.names(w.FILTER)
 
 
+def text_turned_away(said: Said) -> bool:
+    """What the conversation says is refused, not who says it: for statuses that do not speak of a request's form."""
+    return said.states(w.TEXT_PART, w.TURNED_AWAY, without=(*w.OWNER, *w.KEY, *models.MODEL_ITSELF))
+
+
+def filtered_in_words(said: Said) -> bool:
+    """The same in a sentence that speaks of nobody's account: gateways give each refusal the code of missing rights."""
+    return bool(_any(w.FILTER).search(said.message)) and not _any(w.OWNER).search(said.message)
+
+
 def barred(said: Said) -> bool:
     """The account, its place or its rights are refused."""
-    return said.claims(w.OWNER, w.BARRED) or said.names(w.RIGHTS_ALONE)
+    barred = said.claims(w.OWNER, w.BARRED) or said.claims(w.LICENCE, w.LICENCE_FAULT)
+    return barred or said.names(w.RIGHTS_ALONE)
 
 
 def key_refused(said: Said) -> bool:
-    return said.claims(w.KEY, w.KEY_FAULT)
+    return said.claims(w.KEY, w.KEY_FAULT) or said.claims(w.TOKEN_OF_ACCESS, w.TOKEN_FAULT)
 
 
 def no_model(said: Said) -> bool:
-    return said.names(w.NO_MODEL) or said.states(w.RETIRED, without=w.REQUEST_PART)
+    gone = said.states(models.GONE, without=models.FIELD) or said.claims(models.GONE, without=models.FIELD)
+    return (
+        gone
+        or said.param == "model"
+        or said.names(models.NO_MODEL)
+        or said.states(models.RETIRED, without=w.REQUEST_PART)
+    )
 
 
 def no_model_by_code(said: Said) -> bool:
     """The same in a code, which counts at any status: gateways that route by name answer 503 where no route is."""
-    return any(_any(w.NO_MODEL).search(plain_words(code)) for code in said.codes)
+    return any(_any(models.NO_MODEL).search(plain_words(code)) for code in said.codes)
 
 
 def busy(said: Said) -> bool:

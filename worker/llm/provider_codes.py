@@ -35,7 +35,7 @@ _LISTS: tuple[tuple[str, type[CallEnded], tuple[int, ...]], ...] = (
     ("base_resp:", QuotaExhausted, (1008, 2056)),
     ("base_resp:", ContentFilter, (1026, 1027)),
     ("base_resp:", ContextOverflow, (1039,)),
-    ("base_resp:", ModelRejected, (1042, 2013)),
+    ("base_resp:", ModelRejected, (1042,)),
     # Baidu: error_code
     ("error_code:", EndpointBusy, (2, 336100, 336120)),
     ("error_code:", RateLimited, (4, 18, 336501, 336502)),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worker.core.endings import Ending, ending_of, reason_text
+from worker.core.endings import Ending, ending_of, reason_text, tells_of_trouble
 from worker.core.errors import BadReply, BrokenOff, CallEnded, ContentFilter, UnknownError
 from worker.core.records import JsonObject, Reply, Usage
 from worker.llm.bodies import read_body
@@ -62,7 +62,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
     error = _error_beside(data, choice, message or {})
     if message is None or error is not None:
         raise _ended(data, error, message, headers, secrets, usage)
-    reason = _cut_by_a_limit(data, choice, message) or choice.get("finish_reason")
+    reason = _cut_by_a_limit(data, choice, message) or _reason(choice)
     _check_ending(ending_of(reason), reason, bool(data.get("broken_off")), usage, secrets)
     text = _text(message.get("content"))
     if not _calls(message) and is_error_text(text):
@@ -154,6 +154,12 @@ def _cut_by_a_limit(*holders: JsonObject) -> str | None:
     """The reason that stands in a reply's `incomplete_details`, where it is a limit on tokens."""
     found = (reason_text(holder.get("incomplete_details")) for holder in holders)
     return next((reason for reason in found if reason and ending_of(reason) is Ending.LENGTH), None)
+
+
+def _reason(choice: JsonObject) -> object:
+    """Why the reply ended: in the gateway's word, unless there is none or its provider's tells of worse."""
+    told, native = choice.get("finish_reason"), choice.get("native_finish_reason")
+    return native if tells_of_trouble(native) or not reason_text(told) else told
 
 
 def _says_something(error: object) -> bool:

@@ -32,7 +32,7 @@ _AFTERWARDS = re.compile(
     r"(\d[\d.]*\s?(?:秒钟?|分钟?|小时|天))(?:之?后|内)|(?:en|dans|in) (\d[\d.]* ?[^\W\d_]+)", re.IGNORECASE
 )
 _MOMENT_WORDS = re.compile(
-    r"(?:again|retry|resets?|until|access|available|restored?|refresh\w*|renew\w*|back|after|重置|恢复|在)[^|]{0,80}",
+    r"(?:again|retry|resets?|until|access|available|restored?|refresh\w*|renew\w*|back|returns?|after|重置|恢复|在)[^|]{0,80}",
     re.IGNORECASE,
 )
 

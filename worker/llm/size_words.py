@@ -14,15 +14,17 @@ SIZE = (
 )  # fmt: skip
 TOO_BIG = (
     r"exceed\w*", r"overflow\w*", r"surpass\w*", r"outgr\w+", r"over (?:the|its|our|your|this|\d)", "(?<!no )longer",
-    "larger", "greater", "bigger", "higher than", "above", "beyond", "past (?:the|its|our|your)",
+    "larger", "greater", "bigger", "higher than", "above", "beyond", "past (?:the|its|our|your|what)",
+    r"mayor(?:es)? (?:que|a|de)", "supérieure? à", r"größer\w*",
     "too (?:long|large|many|big|lengthy|much|high)", r"max\w*", "at most",
     "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", "less than", "fewer than", "shorter", "smaller",
     "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*", r"trim\w*",
     r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of", "ran out of",
-    "capacity", "range", r"between -?\d+ and", r"within[^a-z]{0,3}\d", "outside", "ceiling",
+    "capacity", "range", r"between -?\d+ and", r"\[ ?-?\d+ ?, ?\d+ ?\]", r"within[^a-z]{0,3}\d", "outside", "ceiling",
     "(?:not|unable to) (?:hold|fit|accommodate)", r"(?:window|ctx) (?:is|has|holds) (?:only )?\d",
     "cannot (?:hold|fit)", "supports only", "allows? only", "only (?:supports?|allows?|accepts?|has|have)", ">",
     r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
+    "范围", "大于", "高于", "不多于", "最多", "至多", "限制",
     "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
     r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
 )  # fmt: skip
@@ -31,7 +33,8 @@ OUTPUT = (
     "(?:completion|output|generation|response) (?:tokens?|length|limit|budget)", "n(?:um)? predict",
     "(?:new|generated) tokens", r"generate (?:up to )?(?:\d+|more|that many|so many) tokens",
     "output (?=(?:is |was )?(?:capped|limited))", "tokens to (?:generate|sample)",
-    "tokens (?:in|for) the (?:completion|output|response)", "最大输出", "输出长度", "生成长度",
+    "tokens (?:in|for) the (?:completion|output|response)", "最大输出", "输出长度", "生成长度", "最大生成",
+    "输出上限", "生成数量",
 )  # fmt: skip
 INPUT = (
     "prompts?", "inputs?", "messages?", "conversation", "context", "history", "n ctx", r"model len\w*",
@@ -61,7 +64,8 @@ ONE_REQUEST = (
 )  # fmt: skip
 NOT_TEXT = (
     "schema", "tool ?choice", "tool names?", "function names?", "descriptions?", "stop sequences?", "metadata",
-    "properties", r"enum\w*", "embeddings?", "cache ?keys?", "budget tokens", "thinking budget", "reasoning budget",
+    "properties", r"enum\w*", "(?<!position )embeddings?", "cache ?keys?", "budget tokens", "thinking budget",
+    "reasoning budget",
     "max output",
 )  # fmt: skip
 MEDIA = ("images?", "audio", "videos?", "files?", "attachments?", "pdfs?", "documents?")

@@ -17,7 +17,7 @@ _CONTEXT = re.compile(
     rf"|\+[^.;]{{0,40}}?(?:must be|exceeds?|limit|<=|≤)[^\d]{{0,30}}{_N}"
 )
 _PROMPT = re.compile(
-    rf"{_N} (?:tokens? )?(?:\w+ )?(?:in|from|of) (?:the |your )?(?:input|messages?|prompt)"
+    rf"{_N} (?:tokens? )?(?:\w+ )?(?:in|from|of) (?:the |your |text )?(?:input|messages?|prompt)"
     rf"|{_N} (?:text |of )?(?:inputs?|prompt)(?: \w+)? tokens|{_N} inputs tokens"
     rf"|(?:prompt|inputs?|messages?)(?: \w+)?(?: tokens?| length)?(?: \w+)?[^\d.;]{{0,24}}?"
     rf"(?:contains?|has|have|is|are|of|in|with|uses?|=|:)(?: at least)? ?{_N}"
@@ -46,6 +46,11 @@ class Sizes:
     def room(self) -> int | None:
         """What the prompt leaves of the context; not above 0 where it does not fit at all."""
         return None if self.context is None or self.prompt is None else self.context - self.prompt
+
+    @property
+    def overflow(self) -> bool:
+        """Whether the numbers alone show that the prompt, or it and the reply's limit, do not fit."""
+        return self.context is not None and self.prompt is not None and self.prompt + (self.asked or 0) > self.context
 
 
 def sizes_in(said: Said) -> Sizes:

@@ -1,5 +1,5 @@
 """The words by which providers speak of a subject: data for `evidence.py`, which says how they count together.
-Those of tokens and length are in `size_words.py`.
+Those of tokens and length are in `size_words.py`, those of models that are not there in `model_words.py`.
 
 Fragments of regular expressions over simplified text: lower case, `snake_case`, `camelCase` and hyphens taken apart,
 no quotes, "n't" as " not". So the code `InsufficientBalance` and the sentence "Insufficient balance." read the same.
@@ -13,20 +13,29 @@ MONEY = (
     "credits?", "(?<!load )balance", "billing", "payments?", "funds?", "funding", "spend(?:ing|s)?", "pre ?paid",
     "invoices?", "(?<!token )(?<!thinking )(?<!reasoning )(?<!completion )(?<!output )budget(?! tokens)", "wallet",
     "usd", "dollars?", "money", "cost limit", "account quota", "resource ?packs?", "free (?:trial|package|allowance)",
-    "trial", "subscription(?! key)", "extra usage", "top ?up", "余额", "额度", "资源包", "账户", "帐户", "账号", "残高",
+    "trial", "subscription(?! key)", "extra usage", "top ?up", r"promo(?:tion\w*)?",
+    "(?:free|trial|welcome|starter|research|usage) grants?", "vouchers?", "coupons?", "gift",
+    "(?:your|starter|token|prepaid|data) (?:package|pack|bundle)s?", "bundles?",
+    r"(?:in|of|from|with) (?:the|this|your) (?:\w+ )?(?:package|pack|plan)", "余额", "额度", "资源包", "套餐",
+    "试用", "赠送", "赠金", "代金券", "账户", "帐户", "账号", "残高", "クレジット", "利用枠",
     "saldo", "crédits?", "créditos?", "guthaben", r"средств\w*", r"баланс\w*", "잔액", "크레딧",
 )  # fmt: skip
 LACK = (
     r"insufficient\w*", r"not (?:enough|sufficient|cover\w*|active|enabled|set ?up|funded)",
     r"no (?:more |remaining |available |valid |active |sufficient )?(?:credit|balance|fund|quota|money|payment"
-    r"|resource)\w*", "out of", "(?:ran|run|running|runs) out", r"exhaust\w*", r"deplet\w+", "used (?:up|all|out)",
+    r"|resource)\w*", "out of", "(?:ran|run|running|runs) (?:out|dry)", "delinquent", r"exhaust\w*", r"deplet\w+",
+    "used (?:up|all|out)",
     "all used", "reached", "hit", r"exceed\w*", "over (?:the |its |your )", "too low", "low", "below", "negative",
     "overdue", "past due", "unpaid", r"owe\w*", "outstanding", "expired?", "inactive", "disabled", "empty", "zero",
     "hard limit", r"suspend\w*", r"lack\w*", "without", "(?:do|does|did) not have", "not have any", "have no", "has no",
     r"fail\w*", r"declin\w+", "afford", r"remain\w* 0", r"(?:is|holds|has|of) (?:\$ ?)?-?0(?:\.0+)?\b", "arrears?",
     "burn(?:t|ed) through", "consumed", "spent", "gone", "nothing (?:left|remains)", "lapsed",
-    "(?:to|must|should) be enabled", "on hold", "不足", "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支",
-    "用完", "冻结", "为零", "无可用", "不够", "失败", r"insuficient\w*", r"insuffisant\w*", "aufgebraucht", "erschöpft",
+    "(?:to|must|should) be enabled", "on hold", "drained", "dried up",
+    r"(?:no|zero|0)(?: \w+){0,2} (?:left|remain\w*|available)", r"none (?:is |are )?(?:left|remain\w*)", "不足",
+    "已用完", "用尽", "耗尽", "已用尽", "欠费", "透支", "超支",
+    "用完", "用光", "使い切", "ありません", "不足しています", "耗光", "花完", "没有剩余", "冻结", "为零", "为0",
+    "无可用", "不够", "失败", r"insuficient\w*",
+    r"insuffisant\w*", r"agotad\w+", r"épuisé\w*", r"esgotad\w+", "aufgebraucht", "erschöpft",
     "nicht ausreichend", r"недостат\w+", "부족", r"-\d", "ended", "crossed",
 )  # fmt: skip
 CHARGED = (
@@ -39,10 +48,10 @@ MONEY_ALONE = (
 )  # fmt: skip
 QUOTA = (
     "quotas?", "usage (?:limit|cap|quota|allowance)s?", "plan (?:limit|quota)s?", "allowance", "allotment",
-    r"free (?:tier|plan|quota|model\w*|usage|requests?|limit)",
+    r"free (?:tier|plan|quota|model\w*|usage|requests?|limit|messages?|calls?|tokens?|questions?)",
     "(?:spend|spending|monthly|weekly|daily|hard|package|tier|inference|usage) (?:usage |request |token "
     "|rate )?(?:limit|cap|quota|budget|allowance)s?", "配额", "限额", "用量", "免费", "quoten?", "cuota", "kontingent",
-    "割り当て", "クォータ", "할당량", r"квот\w*",
+    "次数", "割り当て", "クォータ", "할당량", r"квот\w*",
 )  # fmt: skip
 USED_UP = (
     *LACK, "limit (?:is |was |has been )?(?:reached|hit|exceeded)", "limit exceeded", "limited", "超", "达到", "达",
@@ -56,21 +65,28 @@ PAY = (
 )  # fmt: skip
 OWNER = (
     "accounts?", "organi[sz]ations?", "orgs?", "project(?! not)", "teams?", "workspace", "api ?key", "your key",
-    "ip(?: address)?", "regions?", "country", "countries", "(?:user )?location", "territory", "tenant", "subscription",
+    "ip(?: address)?", "regions?", "country", "countries", "(?:user )?location", "territory",
+    "tenant", "subscription",
     "账户", "账号", "帐号", "帐户", "地区", "用户",
 )  # fmt: skip
 BARRED = (
     r"suspend\w*", "disabled", r"deactivat\w+", "banned", "blocked", "terminated", "locked", "frozen", "restricted",
-    "denied", "revoked access",
+    "denied", "revoked access", "archived",
     r"not (?:\w+ ){0,2}(?:allowed|authori[sz]ed|permitted|supported|verified|activated|active|enabled|entitled"
     r"|available)", r"must (?:\w+ ){0,3}verif\w+", "unsupported",
     r"(?:no|not have|lacks?|without)(?: \w+){0,2} (?:access|permission)s?", "flagged", r"violat\w+",
     "not (?:exist|open)", "封", "禁用", "冻结", "锁定", "实名", "未认证", "无权", "不支持", "未开通", "异常",
     "not offered",
 )  # fmt: skip
+LICENCE = ("licen[cs]es?", "entitlements?", "许可证", "授权")
+LICENCE_FAULT = (
+    "expired", "lapsed", "missing", r"invalid\w*", "not (?:found|valid|active|present)", "no", r"exceed\w*", "revoked",
+    "required", "over", "过期", "失效", "无效",
+)  # fmt: skip
 RIGHTS_ALONE = (
     "permission denied", "access denied", "access (?:to (?:the|this) model )?(?:is )?(?:denied|forbidden|not allowed)",
-    "not authori[sz]ed (?:to|for)", r"(?:do|does) not have (?:\w+ ){0,3}(?:access|permission)", "unsupported country",
+    "not authori[sz]ed (?:to|for)", "not licen[cs]ed", r"(?:do|does) not have (?:\w+ ){0,3}(?:access|permission)",
+    "unsupported country",
     "model not open", "no (?:access )?permission", "verify your organi[sz]ation", "gated (?:repo|model)",
     r"(?:agree|accept|sign|acknowledge)(?: \w+){0,4} (?:licen[cs]e|terms|agreement)", "无权限", "没有权限", "权限不足",
     "未开通", "实名认证",
@@ -138,12 +154,25 @@ FILTER = (
     r"|prompt|topics?)",
     r"(?:content|input|prompt|output|text|message|request)s?(?: \w+){0,4} (?:flagged|unsafe|sensitive|harmful"
     r"|prohibited|inappropriate|offensive|illegal|blocked)", "flagged (?:as|for|by)", "data ?inspection ?failed",
-    r"safety (?:system|filter|setting|check|reason|policy|guard|classifier|layer|model)\w*", "self harm",
+    r"safety (?:system|filter|setting|check|reason|policy|guard|classifier|layer|model|net|rule)\w*",
+    r"contains?(?: \w+){0,2} (?:personal(?:ly)? (?:data|identif\w+|information)|pii)", "self harm",
     "guard ?rails?", r"jail ?break\w*", "content exists risk", "(?:considered |content )?high risk", "content risk",
     "risk control", r"sensitive content\w*", "prompt(?: was)? blocked", "block ?reason", r"responsible ai\w*",
-    r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms)", "invalid prompt", r"polic\w+ violat\w+", r"use polic\w+",
+    r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms|rules?)", "content (?:security|safety)", "invalid prompt",
+    r"polic\w+ violat\w+", r"use polic\w+",
     "prompt injection", "敏感", "违规", "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全",
-    "不適切", r"inapropiad\w+", r"unangemessen\w*",
+    "不適切", r"inapropiad\w+", r"unangemessen\w*", r"inappropri\w+", r"modération", r"moderación", r"unzulässig\w*",
+)  # fmt: skip
+TEXT_PART = (
+    "(?:user |this |that )?(?:text|prompt|message|content|input|output|conversation|wording|question|query|response"
+    "|reply|answer|completion)s?", "内容", "文本", "输入", "提示词", "消息", "问题", r"contenido", "inhalt", "contenu",
+)  # fmt: skip
+TURNED_AWAY = (
+    r"block\w*", r"reject\w*", r"refus\w*", r"den(?:y|ied)", r"stopped", r"withheld", r"intercept\w*", r"quarantin\w*",
+    r"caught", r"tripped", r"trigger\w*", r"violat\w*", r"breach\w*", r"breaks? (?:our|the)", r"against (?:our|the)",
+    r"not (?:be )?(?:\w+ )?(?:allowed|permitted|accept\w*|process\w*|appropriate|comply|compliant|suitable|safe)",
+    r"unaccept\w*", r"prohibit\w*", r"forbid\w*", r"disallow\w*", "拦截", "拒绝", "禁止", "屏蔽", "违反", "不允许",
+    r"bloque\w*", r"rechaz\w*", r"blockiert", r"refusé\w*",
 )  # fmt: skip
 # --- (d) tools, roles and other features -----------------------------------------------------------------------------
 UNSUPPORTED = (
@@ -161,55 +190,43 @@ UNSUPPORTED = (
 )  # fmt: skip
 TOOLS = (
     "tools?(?! call ids?)", "tool ?choice", "tool ?(?:use|calls?|calling)", "functions?(?: ?call(?:s|ing)?)?", "工具",
-    "函数调用",
+    "函数调用", "werkzeuge?n?", "herramientas", "outils", "funktionsaufrufe?", "ツール",
 )  # fmt: skip
 NAMED_TOOL = (
     "tool names?", "function names?", "parallel tool calls?", "schemas?", r"propert\w+", "keywords?",
 )  # fmt: skip
 NO_TOOLS = (
-    *UNSUPPORTED[:1], r"(?:do|does|did|can) ?not (?:\w+ ){0,2}(?:support|accept|allow|handle|use)\w*",
+    *UNSUPPORTED[:1], "cannot do", "(?:feature|capability) (?:is )?off", r"unterstützt kein\w*", "nicht unterstützt",
+    r"no (?:admite|soporta)\w*", "prend pas en charge",
+    r"(?:do|does|did|can) ?not (?:\w+ ){0,2}(?:support|accept|allow|handle|use)\w*",
     "cannot (?:use|handle|call)", r"not (?:\w+ ){0,2}(?:supported|enabled|available|allowed|implemented|permitted)",
     r"not support\w*", "no support", "no endpoints found", "not enabled", "without (?:an? )?(?:tool|function)",
-    "disabled", "(?:switched|turned) off", "ignored", r"(?:is|are|be) (?:refus|reject)\w+", "requires? enable auto",
-    "requires? (?:the )?jinja", "lacks?", "incapable", "not capable", "has no", "不支持", "未启用", "unavailable",
+    "disabled", "(?:switched|turned) off", "ignored", r"(?:is|are|be) (?:refus|reject)\w+",
+    "requires? (?:flag )?enable auto",
+    "requires? (?:the )?jinja", "flag", r"(?:needs?|requires?)(?: \w+){0,3} (?:enabl\w*|parsers?|plugins?|switch\w*)",
+    r"(?:launch|start|run|serv)\w*(?: \w+){0,4} with", "lacks?", "incapable", "not capable", "has no", "不支持",
+    "未启用", "unavailable",
     r"not (?:\w+ ){0,2}accepted",
 )  # fmt: skip
 # --- (e) key and model -----------------------------------------------------------------------------------------------
 KEY = (
     "api ?(?:keys?|tokens?)", "apikey", "(?:access|security|session|identity|refresh) ?(?:token|key)s?",
-    "bearer(?: token)?", "jwt", "credentials?", r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?",
+    "(?:app|client|project|virtual|service|user) keys?", "bearer(?: token)?", "jwt", "credentials?",
+    r"authenticat\w+", "auth ?token", "authori[sz]ation(?: header)?",
     "auth", "subscription key", "secret key", "密钥", "令牌", "鉴权", "认证", "apiキー", "clave", "schlüssel",
 )  # fmt: skip
 KEY_FAULT = (
     r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
-    "not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set)", "no", "malformed", r"fail\w*",
+    r"not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set|verif\w*)", "no", "malformed",
+    r"fail\w*",
     "unauthori[sz]ed", "absent", "not be verified", "past (?:its|the)", "deleted", "disabled", "required", "bad",
     "provide", "unknown", "denied", r"reject\w*", "无效", r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供",
     "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
-NO_MODEL = (
-    r"(?:unknown|invalid|no such|nonexistent|non existent|unrecogni[sz]ed|unavailable"
-    r"|unsupported) (?:\w+ )?(?:model|engine|deployment)(?: ?name| ?id| identifier)?"
-    r"(?! (?:output|response|reply|param|kwarg|argument|setting|option|field))\b",
-    "models? ?(?:not|does not|do not) ?(?:exist|found)",
-    r"(?:model|deployment|engine)\b.{0,120}?\b(?:not (?:be )?(?:found|located|exist\w*|available|served|deployed"
-    r"|installed|downloaded|pulled|hosted|known|registered|recogni[sz]ed|supported(?! (?:with|for|by|as)\b)"
-    r"|a valid|a chat model|valid|online|configured)|(?:decommissioned|retired|removed|shut ?down|discontinued"
-    r"|sunset|deprecated|end of life|no longer))", r"(?:find|found|locate|recogni[sz]e|serve|know)(?: \w+){0,3} model",
-    "no models? (?:loaded|found|available|named|with|matching|configured)", "no endpoints found",
-    r"no (?:healthy )?deployments?(?: \w+)? (?:found|available|for)", "no allowed providers", "not a valid model",
-    "deployment not found", "model not exist", "list of available models", "not found(?: the)? model",
-    "invalid endpoint or model", "模型(?:.{0,30})(?:不存在|下线|未找到|找不到|已停用|不可用|无效)", "不存在的模型",
-    "モデル.{0,20}見つかり", "modelo.{0,40}no (?:existe|encontrad)", "there is no model", "no model (?:called|named)",
-    r"model\b.{0,80}?\bnot (?:among|one of|on|in)(?: \w+){0,3} (?:models?|ones|catalog\w*|deployments?)",
-    r"provider\b(?: \w+){0,4} not (?:be )?(?:provided|configured|found|determined|given|known|recogni[sz]ed)",
-    "unknown (?:llm |model )?provider", r"(?:determine|infer|resolve)(?: \w+){0,3} provider",
-    "no (?:llm |model )?provider (?:found|for|serves|configured)",
-    r"(?:cannot|not (?:support|for|able to|meant for)) (?:\w+ )?chat(?:ting)?\b(?! (?:template|kwargs|param))",
-    "not support generate", "nothing is (?:deployed|served|loaded)", "maps? to no(?:thing)?",
-    "(?:cannot|not) be used for chat", r"not (?:among|one of|on|in) (?:the |our |your )?(?:\w+ )?models\b",
-)  # fmt: skip
-RETIRED = ("retired", "decommissioned", "sunset", "discontinued", "withdrawn", "end of life")
+TOKEN_OF_ACCESS = (
+    r"(?:the|your|this|supplied|provided) tokens?(?! (?:count|limit|budget|quota|window|bucket|pack\w*))",
+)
+TOKEN_FAULT = ("revoked", "expired", "past its", r"not (?:be )?verif\w*", "token revoked", "token expired")
 # --- (f) templates and requests --------------------------------------------------------------------------------------
 TEMPLATE = (
     r"jinja\w*", "chat template", "template error", r"templat\w+ (?:render\w*|syntax|fail\w*)",

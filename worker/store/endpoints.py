@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, not_, or_, select, true, update
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, not_, or_, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.core.remedies import PauseKind, remedy
@@ -15,6 +15,10 @@ from worker.store.session import NOW, AnyRow, Store
 from worker.store.tables import active, attempts, endpoints
 
 PROBE_FIRST_S, PROBE_MOST_S = 15.0, 600.0
+TURNED_AWAY_FOR_LONG = 4
+"""Refusals of one step without a time to come back, after which an endpoint that answers nobody else is paused."""
+PAUSES_OF_ONE = 2
+"""Failures of one step that paused its endpoint, though it answered others afterwards; the next one ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +178,50 @@ def answered_since_failure(store: Store, endpoint_id: str, lease: Lease, failure
 
     `failures` is how many of its failures were counted, the present one not included.
     """
-    failed = (
-        select(attempts.c.ended_at)
-        .where(attempts.c.run_id == lease.run_id, attempts.c.step == lease.step, attempts.c.call == 0)
-        .where(attempts.c.outcome == Outcome.ERROR.value)
-        .order_by(attempts.c.claimed_at.desc())
-        .offset(max(0, failures - 1))
-        .limit(1)
-    )
+    failed = failures_of(lease).order_by(attempts.c.claimed_at.desc()).offset(max(0, failures - 1)).limit(1)
     began = select(attempts.c.claimed_at).where(attempts.c.token == lease.token)
     since = func.coalesce(failed.scalar_subquery(), began.scalar_subquery())
     with store.read() as tx:
         query = select(endpoints.c.id).where(endpoints.c.id == endpoint_id, endpoints.c.answered_at > since)
+        return tx.execute(query).first() is not None
+
+
+def failures_of(lease: Lease) -> Select[tuple[float]]:
+    """When the model calls of this step failed."""
+    return (
+        select(attempts.c.ended_at)
+        .where(attempts.c.run_id == lease.run_id, attempts.c.step == lease.step, attempts.c.call == 0)
+        .where(attempts.c.outcome == Outcome.ERROR.value)
+    )
+
+
+def turned_away_for_long(store: Store, endpoint_id: str, lease: Lease) -> bool:
+    """Whether the endpoint has refused this step again and again, the present time included, and answered nobody."""
+    before = TURNED_AWAY_FOR_LONG - 1
+    with store.read() as tx:
+        refused = len(tx.execute(failures_of(lease).limit(before)).all())
+    return refused == before and not answered_since_failure(store, endpoint_id, lease, before)
+
+
+def has_failed(store: Store, lease: Lease) -> bool:
+    """Whether a model call of this step has failed before."""
+    with store.read() as tx:
+        return tx.execute(failures_of(lease).limit(1)).first() is not None
+
+
+def answered_since_pauses(store: Store, endpoint_id: str, lease: Lease) -> bool:
+    """Whether this step failed at least `PAUSES_OF_ONE` times and the endpoint has answered somebody since."""
+    failed = failures_of(lease).subquery()
+    last = select(func.max(failed.c.ended_at)).having(func.count() >= PAUSES_OF_ONE).scalar_subquery()
+    with store.read() as tx:
+        query = select(endpoints.c.id).where(endpoints.c.id == endpoint_id, endpoints.c.answered_at > last)
+        return tx.execute(query).first() is not None
+
+
+def answered_within(store: Store, endpoint_id: str, within_s: float) -> bool:
+    """Whether the endpoint has answered anybody within so many seconds."""
+    with store.read() as tx:
+        query = select(endpoints.c.id).where(endpoints.c.id == endpoint_id, endpoints.c.answered_at > NOW - within_s)
         return tx.execute(query).first() is not None
 
 

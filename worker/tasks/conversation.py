@@ -129,11 +129,19 @@ def _extras(message: JsonObject, parsed: Parsed) -> JsonObject | None:
 
 def _parsed(reply: Reply, config: RunConfig, tools: Sequence[Tool]) -> Parsed:
     """As the dialect reads it; prose that it cannot read is the answer where the agent's settings say so."""
-    parsed = dialect(config.dialect).parse(reply, tools)
+    parsed = _with_refusal(dialect(config.dialect).parse(reply, tools), reply)
     if not isinstance(parsed, Malformed) or not config.plain_answers:
         return parsed
     text = prose(reply, tools)
     return parsed if text is None else Answer(text, thought="", kept=text, dropped=parsed.dropped)
+
+
+def _with_refusal(parsed: Parsed, reply: Reply) -> Parsed:
+    """A model that declines says so beside an empty text."""
+    said = reply.message.get("refusal")
+    if not isinstance(parsed, Malformed) or reply.text.strip() or not isinstance(said, str) or said in parsed.reason:
+        return parsed
+    return replace(parsed, reason=f"The model refused: {said} {parsed.reason}")
 
 
 def _event(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from worker.core.config import RunConfig
 from worker.core.errors import (
+    AccessDenied,
     CallEnded,
     ContextOverflow,
     OperatorError,
@@ -17,12 +18,22 @@ from worker.core.errors import (
 )
 from worker.core.moves import GivenBack, ModelFailed, Overflowed, Parking, Rejected, ThinkEvent
 from worker.core.remedies import pause_kind, remedy
-from worker.core.retry import Verdict, code_of, delay_s, may_be_too_long, tries_left, verdict
+from worker.core.retry import (
+    Verdict,
+    code_of,
+    delay_s,
+    may_be_down,
+    may_be_too_long,
+    refusal_verdict,
+    refusals_left,
+    tries_left,
+    verdict,
+)
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
 from worker.llm.endpoint import EndpointSettings
 from worker.runtime import Runtime
-from worker.store.endpoints import Pause, pause, why_paused
+from worker.store.endpoints import PAUSES_OF_ONE, Pause, pause, why_paused
 from worker.store.hot.interface import StepRecord, ThinkWork
 
 NO_CALL = Spent(Outcome.DEFERRED)
@@ -48,8 +59,7 @@ def ended_without_reply(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, config: RunConfig
 ) -> Thought:
     """What follows. Endpoints are paused here, for the whole fleet."""
-    cost = rt.prices.cost_usd(endpoint.model, ended.usage)
-    spent = Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
+    spent = spent_in_vain(rt, endpoint, ended)
     if isinstance(ended, RunError) and ended.status is not None:
         rt.gate.answered(endpoint)  # it has read a request and judged it
     match ended:
@@ -59,7 +69,7 @@ def ended_without_reply(
         case Stopped():
             return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
         case OperatorError():
-            return Thought(_out_of_order(rt, endpoint, ended, ended.retry_after_s), spent)
+            return Thought(_operators(rt, work, endpoint, ended, config), spent)
         case TransientError():
             return Thought(_transient(rt, work, endpoint, ended, config), spent)
         case ContextOverflow():
@@ -69,10 +79,47 @@ def ended_without_reply(
     return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
 
 
-def _out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None = None) -> ThinkEvent:
+def spent_in_vain(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> Spent:
+    """What a call cost that gave no reply."""
+    cost = rt.prices.cost_usd(endpoint.model, ended.usage)
+    return Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
+
+
+def _operators(
+    rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: OperatorError, config: RunConfig
+) -> ThinkEvent:
+    """The endpoint pauses, unless it turns out that it refuses this one request and answers others."""
+    if rt.gate.probed_by(endpoint.endpoint_id, work.lease.run_id):
+        return out_of_order(rt, endpoint, error, error.retry_after_s)
+    if isinstance(error, AccessDenied) and rt.gate.refuses_again(endpoint, work.lease):
+        return _given_up(error, PAUSES_OF_ONE + 1)
+    if not error.unsure:
+        return out_of_order(rt, endpoint, error, error.retry_after_s)
+    failures, most = work.hot.failures + 1, config.max_model_failures
+    left = refusals_left(failures, most)
+    answers = rt.gate.answered_lately(endpoint) if left else _answers_others(rt, work, endpoint)
+    match refusal_verdict(failures, most, answers):
+        case Verdict.GIVE_UP:
+            return _given_up(error, failures)
+        case Verdict.AGAIN:
+            return ModelFailed(error.message, delay_s(failures, random), error.message)
+        case Verdict.PAUSE:
+            return out_of_order(rt, endpoint, error, error.retry_after_s)
+
+
+def _given_up(error: CallEnded, failures: int) -> Rejected:
+    message = f"The model call failed {failures} times; the last time: {error.message}"
+    return Rejected(code_of(error), message)
+
+
+def _answers_others(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings) -> bool:
+    return rt.gate.answers_others(endpoint, work.lease, work.hot.failures)
+
+
+def out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None = None) -> ThinkEvent:
     """The fleet leaves the endpoint alone until somebody acts or a probe succeeds; its runs wait and none fails."""
     _pause(rt, endpoint, ended, for_s)
-    what_to_do = remedy(pause_kind(ended), endpoint.model, endpoint.base_url, endpoint.api_key_env)
+    what_to_do = remedy(pause_kind(ended, for_s), endpoint.model, endpoint.base_url, endpoint.api_key_env)
     reason = why_paused(ended.message, what_to_do)
     return GivenBack(Outcome.DEFERRED, reason=reason, park=Parking(Parked.MODEL, endpoint.endpoint_id))
 
@@ -85,7 +132,7 @@ def _pause(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: flo
         endpoint.model,
         ended.message,
         for_s=for_s,
-        kind=pause_kind(ended),
+        kind=pause_kind(ended, for_s),
         api_key_env=endpoint.api_key_env,
     )
     rt.gate.forget()
@@ -96,20 +143,24 @@ def _transient(
 ) -> ThinkEvent:
     failures, most = work.hot.failures + 1, config.max_model_failures
     wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
-    if error.pauses_endpoint and error.retry_after_s is None:
-        rt.throttle.refused(endpoint)
-    elif error.pauses_endpoint:
+    timed = error.pauses_endpoint and error.retry_after_s is not None
+    if not timed and rt.gate.probed_by(endpoint.endpoint_id, work.lease.run_id):
+        return out_of_order(rt, endpoint, error)  # one call is enough to see that it is not back yet
+    if timed:
         _pause(rt, endpoint, error, wait_s)
+    elif error.pauses_endpoint and rt.gate.turns_away(endpoint, work.lease):
+        return out_of_order(rt, endpoint, error)
+    elif error.pauses_endpoint:
+        rt.throttle.refused(endpoint)
     last = not tries_left(error, failures, most)
     if last and may_be_too_long(error, work.hot.step, work.hot.folds):
         return Overflowed(error.message)
-    answers_others = last and rt.gate.answers_others(endpoint, work.lease, work.hot.failures)
+    answers_others = (last or may_be_down(error, failures)) and _answers_others(rt, work, endpoint)
     match verdict(error, failures, most, answers_others):
         case Verdict.PAUSE:
-            return _out_of_order(rt, endpoint, error)
+            return out_of_order(rt, endpoint, error)
         case Verdict.GIVE_UP:
-            message = f"The model call failed {failures} times; the last time: {error.message}"
-            return Rejected(code_of(error), message)
+            return _given_up(error, failures)
         case Verdict.AGAIN:
             counts = not (last or error.pauses_endpoint)
             return ModelFailed(error.message, wait_s, error.message, counts=counts)

@@ -31,7 +31,7 @@ from worker.runtime import Runtime
 from worker.store.history import history
 from worker.store.hot.interface import StepRecord, ThinkWork
 from worker.store.hot.writes import apply_think, claim_think, reserve
-from worker.tasks import money
+from worker.tasks import money, small_probe
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.insisting import insist
@@ -106,7 +106,7 @@ def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSett
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
         return Thought(OverBudget(bound_usd), NO_CALL)
-    known = rt.learning.of(endpoint.endpoint_id)
+    known, probe = rt.learning.of(endpoint.endpoint_id), small_probe.asks_small(rt, work, endpoint)
     slot = rt.throttle.ask(endpoint, f"{work.lease.run_id}.{work.lease.step}", asked.size_bytes)
     if isinstance(slot, At):
         wait_s = max(0.05, slot.due_s - time.monotonic())
@@ -117,14 +117,18 @@ def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSett
     reach("think.claimed")
     try:
         with rt.turnstile.aside():
-            reply = rt.clients.client(endpoint).complete(request, endpoint.call_time_limit_s, abort, known)
+            sent = small_probe.small(request) if probe else request
+            reply = rt.clients.client(endpoint).complete(sent, endpoint.call_time_limit_s, abort, known)
     except CallEnded as ended:
         rt.throttle.settle(endpoint, slot, ended.usage)
-        return ended_without_reply(rt, work, endpoint, ended, config)
+        refused = small_probe.refused(rt, endpoint, ended) if probe else None
+        return refused or ended_without_reply(rt, work, endpoint, ended, config)
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
     rt.gate.answered(endpoint)
     rt.learning.note(endpoint.endpoint_id, reply.learned)
+    if probe:
+        return small_probe.answered(rt, endpoint, reply)
     read = partial(read_reply, reply, config, tools, past, endpoint.endpoint_id)
     return _heard(rt, work, endpoint, reply, read, config)
 

@@ -117,6 +117,7 @@ KEEP_ALIVE: Sequence[Bytes] = (
     lambda body: b" " * 300 + b"\r\n" + encode(body) + b"\n",
     lambda body: b": PROCESSING\n\n: PROCESSING\n\n" + encode(body),
     lambda body: b": keep-alive\n: keep-alive\n\n" + encode(body),
+    lambda body: b"\x00\x00" + encode(body),
 )
 BEHIND: Sequence[Bytes] = (
     lambda body: encode(body) + b"\n\ndata: [DONE]\n\n",
@@ -150,7 +151,7 @@ QUIRKS = (
         "begins with a byte order mark",
         write=_rewritten((lambda body: b"\xef\xbb\xbf" + encode(body),)),
     ),
-    Quirk("keep-alive", "sends blank or comment lines while it works", samples=4, write=_rewritten(KEEP_ALIVE)),
+    Quirk("keep-alive", "sends blanks, zero bytes or comments while it works", samples=5, write=_rewritten(KEEP_ALIVE)),
     Quirk("not-a-number", "writes NaN and Infinity", samples=2, write=_rewritten((_nan, _infinity))),
     Quirk("numbers-as-text", "writes numbers as text", write=_rewritten((_numbers_as_text,))),
     Quirk("text-broken", "writes an answer with bytes that are no text", samples=5, write=_broken_text),
