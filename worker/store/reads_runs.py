@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, or_, select
@@ -35,6 +36,7 @@ _HOT = ("phase", "step", "attempt", "wait_reason", "due_at", "sent_at", "queue",
         "parked", "parked_target", "deadline_at", "pending")  # fmt: skip
 
 
+@cache
 def _runs() -> Select[*tuple[Any, ...]]:
     """Runs, with their hot rows where they have one; sums and events are the later of both."""
     kept = [column for column in runs.c if column.name not in (*SUMS, "event", "steps", "paused")]
