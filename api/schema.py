@@ -21,17 +21,18 @@ _SAID = {
     401: "A key is set, and the request does not show it",
     403: "The API does not answer to this name, or not to pages of this origin",
     404: "There is no such thing",
-    408: "The body does not come",
+    408: "The headers or the body do not come",
     409: "It is in no state for that",
     413: "The body is too large",
     415: "The body is of a type that is not understood",
     422: "A value, a name or a line is wrong; nothing was done",
     429: "Too many uploads of this client at once",
+    431: "The headers are too large",
     500: "A fault of the API itself; its log has the details",
     503: "The database or Redis is away; nothing was done, or it goes on by itself",
 }
-EVERYWHERE = (400, 401, 403, 422, 500, 503)
-WITH_BODY = (408, 413, 415)
+EVERYWHERE = (400, 401, 403, 408, 422, 431, 500, 503)
+WITH_BODY = (413, 415)
 
 Responses = dict[int | str, dict[str, Any]]
 

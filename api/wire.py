@@ -12,8 +12,8 @@ from api.problems import refusal
 
 HEAD_S = 20.0
 """The line and the headers of a request must be there so long after the connection, or after their first byte."""
-MOST_HEAD_BYTES = 64 * 1024
-"""Headers that have not ended after so many bytes are refused."""
+MOST_HEAD_BYTES = 1_000_000
+"""Longer headers are refused. A query may hold a long template, of which a letter takes up to twelve bytes."""
 
 
 class Wire(HttpToolsProtocol):

@@ -82,9 +82,9 @@ def test_every_call_has_a_lasting_name_a_tag_and_a_typed_answer(api: Api) -> Non
 def test_every_refusal_is_told_and_has_the_same_body(api: Api) -> None:
     document = api.client.get("/openapi.json").json()
     for path, verb, call in calls(document):
-        assert {"400", "401", "403", "422", "500", "503"} <= set(call["responses"]), path
+        assert {"400", "401", "403", "408", "422", "431", "500", "503"} <= set(call["responses"]), path
         assert "{" not in path or "404" in call["responses"], path
-        assert verb == "get" or {"408", "413", "415"} <= set(call["responses"]), path
+        assert verb == "get" or {"413", "415"} <= set(call["responses"]), path
         for status, response in call["responses"].items():
             if status >= "400" and (path, status) != ("/readyz", "503"):
                 assert response["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
