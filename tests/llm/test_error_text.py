@@ -30,6 +30,9 @@ ERRORS = [
     "The selected model is at capacity. Try again in 20 seconds.",
     "服务器繁忙，请稍后重试。",
     "<html><head><title>504 Gateway Time-out</title></head><body><h1>504 Gateway Time-out</h1></body></html>",
+    "<h1>Too Many Requests</h1><p>You are going too fast.</p>",
+    '{"detail": "Service Unavailable", "code": 503}',
+    'Traceback (most recent call last):\n  File "/srv/engine.py", line 7, in step\n    run()\nMemoryError: no pages',
     "<!doctype html><html><body><p>503 Service Unavailable</p><hr>edge-7</body></html>",
 ]
 REPLIES = [
@@ -52,6 +55,10 @@ REPLIES = [
     "I could not reach the weather service; please try again later.",
     '{"error": null, "result": 42}',
     '{"error": 0.04}',
+    '{"status": 200, "detail": "Service Unavailable"}',
+    '{"detail": "Two sums were wrong", "code": 503}',
+    "<h1>Soup</h1><p>Boil it.</p>",
+    'Traceback (most recent call last):\n  File "a.py", line 1\nNameError: x\nThe name x was never given a value.',
     "<html><body><h1>Recipes</h1><p>503 of them</p></body></html>",
     '{"error": "margin", "value": 0.5}',
     '{"error": {"message": "no"}, "answer": 42}',

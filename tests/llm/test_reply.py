@@ -82,6 +82,25 @@ def test_a_gateway_that_hides_how_its_provider_ended_is_seen_through(told: objec
     assert type(ended({"message": HALF, "finish_reason": told, "native_finish_reason": native})) is BrokenOff
 
 
+@pytest.mark.parametrize("flag", ["aborted", "cancelled", "timed_out", "is_error"])
+@pytest.mark.parametrize("where", ["top", "choice", "message"])
+def test_a_reply_that_is_marked_as_none_is_broken_off(flag: str, where: str) -> None:
+    marks: dict[str, dict[str, Any]] = {"top": {}, "choice": {}, "message": {}, where: {flag: True}}
+    choice = {"message": {**HALF, **marks["message"]}, "finish_reason": None, **marks["choice"]}
+    assert isinstance(ended(choice, **marks["top"]), BrokenOff | EndpointFailed)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("stop_reason", "max_tokens"), ("finishReason", "MAX_TOKENS")])
+def test_a_reason_under_another_name_counts_where_there_is_no_other(name: str, reason: str) -> None:
+    cut = {"message": HALF, "finish_reason": None, name: reason}
+    assert read_completion(orjson.dumps({"choices": [cut]}), {}).reply.finish_reason == reason
+
+
+def test_a_stop_sequence_that_was_met_tells_nothing_bad() -> None:
+    whole = {"message": HALF, "finish_reason": None, "stop_reason": "\nObservation:", "aborted": False}
+    assert read_completion(orjson.dumps({"choices": [whole]}), {}).reply.text == HALF["content"]
+
+
 @pytest.mark.parametrize("native", [None, "STOP", "end_turn", "banana", 42])
 def test_a_providers_own_word_that_tells_nothing_bad_changes_nothing(native: object) -> None:
     whole = {"message": HALF, "finish_reason": "stop", "native_finish_reason": native}

@@ -181,6 +181,11 @@ def _model(case: _Case) -> Kind | None:
     return UnknownModel if found(case.said) else None
 
 
+def _field(case: _Case) -> Kind | None:
+    """Some routers answer 404 where a model lacks what the request names."""
+    return ModelRejected if case.status == 404 and evidence.field_unsupported(case.said) else None
+
+
 def _by_status(case: _Case) -> Kind | None:
     if 300 <= case.status < 400:
         return UnknownModel
@@ -208,6 +213,7 @@ _ORDER: tuple[Callable[[_Case], Kind | None], ...] = (
     _size,
     _key,
     _model,
+    _field,
     _by_status,
     _passing,
     _refused,

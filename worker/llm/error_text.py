@@ -42,7 +42,18 @@ _COME_BACK = re.compile(
     r"\b(?:try|retry|trying|come back|check back)\b[^.]{0,40}\b(?:again|later|shortly|soon|in (?:\d|a ))|稍后|重试",
     re.I,
 )
-_PAGE = re.compile(r"<!doctype html|<html", re.I)
+_PAGE = re.compile(r"<(?:!doctype html|html|head|title|body|center|h1)\b", re.I)
+_PASSING = re.compile(
+    "|".join(
+        re.escape(status.phrase).replace("Timeout", "Time-?out")
+        for status in HTTPStatus
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        or status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT)
+    ),
+    re.I,
+)
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n\s+File \"(?:[^\n]+\n)+[\w.]+(?::[^\n]*)?", re.I)
+"""All of it: a reply that explains a traceback has words around it."""
 _TEACHES = re.compile(r"\b(?:means?|indicates?|stands for|is returned|refers to|e\.g\.|for example)\b", re.I)
 
 
@@ -54,8 +65,9 @@ def is_error_text(text: str) -> bool:
     if text.startswith("{"):
         return _is_error_body(text)
     if _PAGE.match(text):
-        shown = read_error(text).said
-        return len(shown) <= _MOST and bool(_STATUS.search(shown))
+        return _is_error_page(text)
+    if _TRACEBACK.fullmatch(text):
+        return True
     if len(text) > _MOST or "\n\n" in text or "`" in text or _TEACHES.search(text):
         return False
     prefixed = _PREFIXED.fullmatch(text)
@@ -67,15 +79,23 @@ def is_error_text(text: str) -> bool:
     return bool(excuse) and evidence.busy(said_by(200, read_error(text)))
 
 
+def _is_error_page(text: str) -> bool:
+    """Whether what a page shows is a gateway's status, and little more."""
+    shown = " ".join(re.sub(r"<[^>]*>", " ", text[: 10 * _MOST]).split())
+    return len(shown) <= _MOST and bool(_STATUS.search(shown) or _PASSING.match(shown))
+
+
 def _is_error_body(text: str) -> bool:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    error = body.get("error") if isinstance(body, dict) else None
-    if not error or not set(body) <= _ENVELOPE:
+    if not isinstance(body, dict) or not set(body) <= _ENVELOPE:
         return False
-    read = read_error(body)
+    read, error = read_error(body), body.get("error")
+    if not error:
+        known = _PASSING.match(read.message) or _of_an_endpoint(said_by(200, read))
+        return read.status is not None and bool(known)
     named = isinstance(error, dict) and set(error) & {"code", "type", "status"}
     return bool(read.message) and bool(named or _of_an_endpoint(said_by(200, read)))
 

@@ -239,6 +239,11 @@ def no_model(said: Said) -> bool:
     )
 
 
+def field_unsupported(said: Said) -> bool:
+    """A field of the request is said to be none that the model takes."""
+    return said.claims(models.FIELD, w.UNSUPPORTED)
+
+
 def no_model_by_code(said: Said) -> bool:
     """The same in a code, which counts at any status: gateways that route by name answer 503 where no route is."""
     return any(_any(models.NO_MODEL).search(plain_words(code)) for code in said.codes)

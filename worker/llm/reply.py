@@ -25,6 +25,15 @@ BAD_CALL = "malformed_function_call"
 _NOT_WHOLE = ("incomplete", "failed", "cancelled")
 """The `status` of a response or message that is not what it should have become."""
 
+_FLAGS = (
+    *("aborted", "cancelled", "canceled", "interrupted", "incomplete", "failed", "errored", "timed_out", "is_error"),
+    "disconnected",
+)
+"""Switches that mark a reply as one that did not become whole."""
+
+_OTHER_REASONS = ("stop_reason", "finishReason", "done_reason", "stop_type")
+"""Where the reason stands if not in `finish_reason`."""
+
 _ERROR_FIELDS = frozenset(("msg", "message", "detail", "baseresp", "statusmsg", "fault"))
 """Names, as `simple` writes them, under which a body says what went wrong; so do all that begin with `err`."""
 
@@ -142,6 +151,9 @@ def _error_beside(data: JsonObject, choice: JsonObject, message: JsonObject) -> 
         found = next((holder[name] for name in ("error", "errors") if _says_something(holder.get(name))), None)
         if found is not None:
             return {"error": found}
+        flag = next((name for name in _FLAGS if holder.get(name) is True), None)
+        if flag is not None:
+            return {"error": {"message": f"the reply is marked as {flag}"}}
         if not cut and (holder.get("incomplete_details") or holder.get("status") in _NOT_WHOLE):
             return {"error": {"message": "the reply is incomplete", "details": holder.get("incomplete_details")}}
     base = data.get("base_resp")
@@ -159,7 +171,12 @@ def _cut_by_a_limit(*holders: JsonObject) -> str | None:
 def _reason(choice: JsonObject) -> object:
     """Why the reply ended: in the gateway's word, unless there is none or its provider's tells of worse."""
     told, native = choice.get("finish_reason"), choice.get("native_finish_reason")
-    return native if tells_of_trouble(native) or not reason_text(told) else told
+    if tells_of_trouble(native) or (native and not reason_text(told)):
+        return native
+    if reason_text(told):
+        return told
+    # Under these names some hand on the stop sequence that was met, which says nothing.
+    return next((choice[name] for name in _OTHER_REASONS if tells_of_trouble(choice.get(name))), told)
 
 
 def _says_something(error: object) -> bool:

@@ -9,7 +9,7 @@ SIZE = (
     "token (?:count|limit|length|number|size|window|quota|budget|total|num)", "content(?! (?:filter|type|polic|manag))",
     "(?<!stop )sequence", "request (?:entity|body|payload|size)", "payload", "body size",
     "requests? (?:is |was |are )?too (?:long|large|big)", "上下文", "输入", "提示", "长度", "字数", "コンテキスト",
-    "トークン", "入力", "jetons", "contexto", "contexte", r"kontext\w*", "eingabe", "entrada", r"контекст\w*",
+    "トークン", "入力", "jetons", "contexto", "contexte", r"kont(?:ex|eks)t\w*", "eingabe", "entrada", r"контекст\w*",
     r"токен\w*", "토큰", "컨텍스트", "text(?! (?:format|type))", "对话", "内容",
 )  # fmt: skip
 TOO_BIG = (
@@ -17,7 +17,8 @@ TOO_BIG = (
     "larger", "greater", "bigger", "higher than", "above", "beyond", "past (?:the|its|our|your|what)",
     r"mayor(?:es)? (?:que|a|de)", "supérieure? à", r"größer\w*",
     "too (?:long|large|many|big|lengthy|much|high)", r"max\w*", "at most",
-    "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", "less than", "fewer than", "shorter", "smaller",
+    "(?:no|not|nor) (?:more|longer|larger|greater) than", "more than", r"more \w+ than", "less than", "fewer than",
+    "shorter", "smaller",
     "below", r"under \d", "up to", r"limit\w*", r"fits?\b", "fitted", r"reduc\w+", r"shorten\w*", r"trim\w*",
     r"truncat\w+", "out of (?:context|range|bounds|space|room)", "no (?:room|space)", "run out of", "ran out of",
     "capacity", "range", r"between -?\d+ and", r"\[ ?-?\d+ ?, ?\d+ ?\]", r"within[^a-z]{0,3}\d", "outside", "ceiling",
@@ -26,7 +27,8 @@ TOO_BIG = (
     r"<=? ?\d", r"cap\b", "capped", r"only \d", r"remain\w*", "au plus", "como máximo", "höchstens", "≤", "超过",
     "范围", "大于", "高于", "不多于", "最多", "至多", "限制",
     "超出", "超限", "超长", "过长", "太长", "过大", "上限", "最大", "溢出", "長すぎ", "超え", "超過", r"super\w+",
-    r"exced\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)", r"превы\w+", "초과",
+    r"exced\w+", r"przekracz\w+", "demasiado", r"dépass\w*", r"trop long\w*", r"überschr\w+", "zu (?:lang|groß)",
+    r"превы\w+", "초과",
 )  # fmt: skip
 OUTPUT = (
     r"max(?:imum)?(?: \w+)? ?(?:completion|output|new|generat\w+|response) tokens", "max(?:imum)? tokens", "maxtokens",

@@ -65,7 +65,8 @@ PAY = (
 )  # fmt: skip
 OWNER = (
     "accounts?", "organi[sz]ations?", "orgs?", "project(?! not)", "teams?", "workspace", "api ?key", "your key",
-    "ip(?: address)?", "regions?", "country", "countries", "(?:user )?location", "territory",
+    "ip(?: address)?", "regions?", "country", "countries", "(?:user )?location", "territory", "applications?(?: id)?",
+    "departments?",
     "tenant", "subscription",
     "账户", "账号", "帐号", "帐户", "地区", "用户",
 )  # fmt: skip
@@ -78,10 +79,10 @@ BARRED = (
     "not (?:exist|open)", "封", "禁用", "冻结", "锁定", "实名", "未认证", "无权", "不支持", "未开通", "异常",
     "not offered",
 )  # fmt: skip
-LICENCE = ("licen[cs]es?", "entitlements?", "许可证", "授权")
+LICENCE = ("licen[cs]es?", "entitlements?", "contracts?", "许可证", "授权")
 LICENCE_FAULT = (
     "expired", "lapsed", "missing", r"invalid\w*", "not (?:found|valid|active|present)", "no", r"exceed\w*", "revoked",
-    "required", "over", "过期", "失效", "无效",
+    "required", "over", "ended", "过期", "失效", "无效",
 )  # fmt: skip
 RIGHTS_ALONE = (
     "permission denied", "access denied", "access (?:to (?:the|this) model )?(?:is )?(?:denied|forbidden|not allowed)",
@@ -161,7 +162,9 @@ FILTER = (
     r"violat\w+(?: \w+){0,4} (?:polic\w+|guidelines|terms|rules?)", "content (?:security|safety)", "invalid prompt",
     r"polic\w+ violat\w+", r"use polic\w+",
     "prompt injection", "敏感", "违规", "不安全", "不合规", "涉政", "色情", "风险", "违反", "审核", "内容安全",
-    "不適切", r"inapropiad\w+", r"unangemessen\w*", r"inappropri\w+", r"modération", r"moderación", r"unzulässig\w*",
+    "toxic(?:ity)?", "profanity", "inhaltsfilter", "dlp", "data loss prevention", "不適切", r"inapropiad\w+",
+    r"unangemessen\w*",
+    r"inappropri\w+", r"modération", r"moderación", r"unzulässig\w*",
 )  # fmt: skip
 TEXT_PART = (
     "(?:user |this |that )?(?:text|prompt|message|content|input|output|conversation|wording|question|query|response"
@@ -219,7 +222,8 @@ KEY_FAULT = (
     r"invalid\w*", "incorrect", "wrong", "expired", "revoked", "missing",
     r"not (?:valid|provided|found|recogni[sz]ed|exist|correct|passed|supplied|set|verif\w*)", "no", "malformed",
     r"fail\w*",
-    "unauthori[sz]ed", "absent", "not be verified", "past (?:its|the)", "deleted", "disabled", "required", "bad",
+    "unauthori[sz]ed", "absent", r"suspend\w*", "locked", "not be verified", "past (?:its|the)", "deleted",
+    "disabled", "required", "bad",
     "provide", "unknown", "denied", r"reject\w*", "无效", r"auth\w* error", "错误", "过期", "失败", "不正确", "未提供",
     "缺失", "不存在", r"inválid\w+", r"ungültig\w*",
 )  # fmt: skip
