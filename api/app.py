@@ -39,8 +39,8 @@ from worker.celery_app import app as celery_app
 from worker.dispatch import Dispatcher, connect_redis
 from worker.llm.prices import PriceTable
 from worker.settings import settings as read_settings
+from worker.store.admission.submit import discard_abandoned
 from worker.store.opening import open_store
-from worker.store.submit import discard_abandoned
 
 log = logging.getLogger(__name__)
 

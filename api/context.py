@@ -15,8 +15,8 @@ from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.llm.prices import PriceTable
 from worker.settings import Settings
+from worker.store.admission.submit import get_configuration
 from worker.store.session import Store
-from worker.store.submit import get_configuration
 
 
 class Sender(Protocol):

@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.problems import Problem
 from worker.core.given import MAX_DEPTH
 from worker.core.records import JsonObject
+from worker.store.admission.submit import BEAT_S, still_filling
 from worker.store.session import Store
-from worker.store.submit import BEAT_S, still_filling
 
 log = logging.getLogger(__name__)
 

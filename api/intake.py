@@ -15,8 +15,7 @@ from worker.core.config import RunConfig
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.questions import Question, Refused
-from worker.store.reads_fleet import tools_of_workers
-from worker.store.submit import (
+from worker.store.admission.submit import (
     DuplicateCustomId,
     NewBatch,
     NewRun,
@@ -29,6 +28,7 @@ from worker.store.submit import (
     put_configuration,
     seal,
 )
+from worker.store.queries.fleet import tools_of_workers
 
 CHUNK = 1_000
 """Runs that one transaction stores."""

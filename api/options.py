@@ -16,7 +16,7 @@ from worker.core.given import Given, nearest, shown
 from worker.core.states import Klass
 from worker.questions import Rules, Template
 from worker.settings import Settings
-from worker.store.submit import LOCAL_OWNER, NewBatch
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch
 
 M = TypeVar("M", bound=BaseModel)
 

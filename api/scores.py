@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from worker.scoring import Score
-from worker.store.reads_runs import Filter, all_of_batch
+from worker.results.scoring import Score
+from worker.store.queries.runs import Filter, all_of_batch
 from worker.store.session import AnyRow, Store
 
 OPEN_UP_TO = 20_000

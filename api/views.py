@@ -11,12 +11,12 @@ from api.context import Context
 from worker.core.bells import Bell
 from worker.core.given import showable
 from worker.core.records import JsonObject
-from worker.results import cost, error_record, moment, result_record, usage, wasted
-from worker.store.reads import ENDED_STATES, error_counts, get_batch, requeued_sums
-from worker.store.reads_fleet import serving
-from worker.store.reads_waiting import why_batch
+from worker.results.record import cost, error_record, moment, result_record, usage, wasted
+from worker.store.queries.common import ENDED_STATES, error_counts, get_batch, requeued_sums
+from worker.store.queries.fleet import serving
+from worker.store.queries.waiting import why_batch
+from worker.store.schema.tables import SUMS
 from worker.store.session import AnyRow
-from worker.store.tables import SUMS
 
 log = logging.getLogger(__name__)
 

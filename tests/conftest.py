@@ -77,7 +77,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def postgres_template(postgres_server: PostgresServer) -> str:
     """The name of a migrated database that tests clone."""
-    from worker.store.migrate import upgrade  # only tests that need a database depend on the store
+    from worker.store.schema.migrate import upgrade  # only tests that need a database depend on the store
 
     url = postgres_server.create_database()
     upgrade(url)
@@ -106,7 +106,7 @@ def postgres_url(postgres_server: PostgresServer, postgres_template: str) -> Ite
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file that tests copy."""
-    from worker.store.migrate import upgrade  # only tests that need a database depend on the store
+    from worker.store.schema.migrate import upgrade  # only tests that need a database depend on the store
 
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     upgrade(f"sqlite:///{path}")

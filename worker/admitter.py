@@ -11,9 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from worker.dispatch import Dispatcher
 from worker.faults import reach
 from worker.settings import Settings
-from worker.store.admission import Capacity, admit
+from worker.store.admission.admit import Capacity, admit
+from worker.store.errors import trouble
 from worker.store.session import Store
-from worker.store.trouble import trouble
 
 log = logging.getLogger(__name__)
 

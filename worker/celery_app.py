@@ -40,7 +40,7 @@ def make_app(config: Settings) -> Celery:
         task_default_queue="think",
         task_default_priority=0,
         broker_transport="worker.broker:Transport",
-        worker_consumer="worker.consumer:Consumer",
+        worker_consumer="worker.fleet.consumer:Consumer",
         worker_prefetch_multiplier=1,
         worker_send_task_events=True,
         task_send_sent_event=False,

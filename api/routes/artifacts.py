@@ -12,8 +12,8 @@ from api.problems import NotFound, no_run
 from api.schema import answers, streams
 from api.shapes import Artifacts
 from worker.core.records import JsonObject
-from worker.store.kept import artifact, artifacts_of
-from worker.store.reads_runs import get_run
+from worker.store.artifacts import artifact, artifacts_of
+from worker.store.queries.runs import get_run
 
 router = APIRouter(prefix="/api", tags=["artifacts"])
 

@@ -17,7 +17,7 @@ from api.routes.events import HEADERS, IDLE, IDLE_S, broken_off, message
 from api.schema import server_sent
 from api.views import batch_details, batch_progress, one_batch
 from worker.core.records import JsonObject
-from worker.store.reads_events import ended_among
+from worker.store.queries.events import ended_among
 
 router = APIRouter(prefix="/api/batches", tags=["events"])
 

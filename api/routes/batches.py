@@ -26,9 +26,9 @@ from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.questions import Question, Reader, Refused
-from worker.store.control import Stopped, cancel_batch, cancel_chunk, pause_batch, resume_batch
-from worker.store.reads import get_batch, list_batches
-from worker.store.retrying import CANCELLED, StillStopping, retry_batch
+from worker.store.control.retry import CANCELLED, StillStopping, retry_batch
+from worker.store.control.stopping import Stopped, cancel_batch, cancel_chunk, pause_batch, resume_batch
+from worker.store.queries.common import get_batch, list_batches
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 

@@ -24,11 +24,11 @@ from api.views import record_of, step_view
 from worker.core.given import showable
 from worker.core.records import JsonObject
 from worker.core.states import ENDED
-from worker.store.reads_endpoints import needs_operator
-from worker.store.reads_events import Event, events_between
-from worker.store.reads_fleet import serving
-from worker.store.reads_runs import get_run
-from worker.store.reads_waiting import why_run
+from worker.store.queries.endpoints import needs_operator
+from worker.store.queries.events import Event, events_between
+from worker.store.queries.fleet import serving
+from worker.store.queries.runs import get_run
+from worker.store.queries.waiting import why_run
 from worker.store.session import AnyRow
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from api.context import Context, Here
 from api.schema import answers
 from api.shapes_look import Alive, Ready
 from worker.core.records import JsonObject
-from worker.store.migrate import mismatch
-from worker.store.reads_admission import admission_health
+from worker.store.queries.admission import admission_health
+from worker.store.schema.migrate import mismatch
 
 router = APIRouter(tags=["health"])
 

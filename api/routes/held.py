@@ -15,9 +15,9 @@ from api.shapes import AnsweredCall, Approved, HeldCalls, RefusedCall
 from worker.core.given import Given
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
-from worker.store import held
-from worker.store.held import Held
-from worker.store.reads_runs import get_run
+from worker.store.control import held
+from worker.store.control.held import Held
+from worker.store.queries.runs import get_run
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

@@ -13,9 +13,9 @@ from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue
 from worker.llm.address import without_password
-from worker.results import moment
-from worker.store.invariants import HOT, SET_ASIDE, STANDS_STILL, check
-from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
+from worker.results.record import moment
+from worker.store.queries.fleet import list_workers, serving, waiting_by_queue
+from worker.store.recovery.invariants import HOT, SET_ASIDE, STANDS_STILL, check
 
 router = APIRouter(prefix="/api", tags=["look"])
 

@@ -21,9 +21,9 @@ from worker.core.records import JsonObject
 from worker.llm.adaptations import described
 from worker.llm.address import without_password
 from worker.llm.endpoint import EndpointSettings
-from worker.store.endpoints import pause, resume
-from worker.store.learned import Learned, all_learned, forget
-from worker.store.reads_endpoints import EndpointState, endpoint_states
+from worker.store.control.endpoints import pause, resume
+from worker.store.control.learned import Learned, all_learned, forget
+from worker.store.queries.endpoints import EndpointState, endpoint_states
 
 router = APIRouter(prefix="/api/models", tags=["models"])
 

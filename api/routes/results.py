@@ -16,9 +16,9 @@ from api.views import record_of, trace_view
 from worker.core.errors import ErrorCode
 from worker.core.records import JsonObject
 from worker.core.states import RunState
-from worker.exports import WRITERS, Shape, needs_parquet
-from worker.store.reads import get_batch
-from worker.store.reads_runs import PAGE, PAGE_CHARS, Filter, all_of_batch, steps_of
+from worker.results.export import WRITERS, Shape, needs_parquet
+from worker.store.queries.common import get_batch
+from worker.store.queries.runs import PAGE, PAGE_CHARS, Filter, all_of_batch, steps_of
 from worker.store.session import AnyRow
 
 router = APIRouter(prefix="/api/batches", tags=["results"])

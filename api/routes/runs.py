@@ -24,14 +24,14 @@ from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
 from worker.questions import Reader, Refused, Rules
-from worker.store.control import cancel_run, pause_run, resume_run
-from worker.store.reads import get_batch
-from worker.store.reads_fleet import serving
-from worker.store.reads_runs import Filter, attempts_of, get_run, page_of_all, page_of_batch, steps_of
-from worker.store.reads_waiting import why_run
-from worker.store.retrying import StillStopping, retry_run
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch
+from worker.store.control.retry import StillStopping, retry_run
+from worker.store.control.stopping import cancel_run, pause_run, resume_run
+from worker.store.queries.common import get_batch
+from worker.store.queries.fleet import serving
+from worker.store.queries.runs import Filter, attempts_of, get_run, page_of_all, page_of_batch, steps_of
+from worker.store.queries.waiting import why_run
 from worker.store.session import AnyRow
-from worker.store.submit import LOCAL_OWNER, NewBatch
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

@@ -13,8 +13,8 @@ from api.shapes import Page
 from api.shapes_look import Day
 from api.views import money
 from worker.core.records import JsonObject
-from worker.results import usage
-from worker.store.reads_usage import DAY_S, usage_by_day
+from worker.results.record import usage
+from worker.store.queries.usage import DAY_S, usage_by_day
 from worker.store.session import AnyRow
 
 router = APIRouter(prefix="/api", tags=["look"])

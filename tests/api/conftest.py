@@ -17,7 +17,7 @@ from tools.registry import load_tools
 from worker.agents import load_agents
 from worker.core.bells import Bell
 from worker.settings import Settings
-from worker.store.admission import Capacity, admit
+from worker.store.admission.admit import Capacity, admit
 from worker.store.session import Store
 
 __all__ = ["store", "world"]

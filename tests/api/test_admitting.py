@@ -12,7 +12,7 @@ from tests.api.conftest import Recorder
 from tests.services.waiting import wait_until
 from tests.store.conftest import World
 from worker.admitter import Admitter
-from worker.store.admission import Capacity
+from worker.store.admission.admit import Capacity
 
 AT_ONCE = 20
 

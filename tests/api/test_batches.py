@@ -8,7 +8,7 @@ from tests.api.conftest import Api
 from tests.api.words import act, admit_bells, answer, fail, observe
 from tests.store.conftest import World
 from worker.core.errors import ErrorCode
-from worker.store.control import note_stopped
+from worker.store.control.stopping import note_stopped
 
 
 def submit(api: Api, count: int, **options: object) -> str:

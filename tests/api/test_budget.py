@@ -18,8 +18,8 @@ from worker.core.moves import OverBudget
 from worker.core.spending import Spent
 from worker.llm.prices import Price, PriceTable
 from worker.store.hot.writes import apply_think, reserve
+from worker.store.recovery.takeover import Held, release
 from worker.store.session import Store
-from worker.store.takeover import Held, release
 
 PRICED = PriceTable({"practice": Price(prompt=1.0, cached=0.5, completion=100.0)})
 

@@ -23,7 +23,7 @@ from api.wire import MOST_HEAD_BYTES, Wire
 from tests.api.conftest import Api, make_context
 from tests.services.process import free_port
 from tests.services.waiting import wait_until
-from worker.store.reads_runs import PAGE_CHARS, Filter, all_of_batch
+from worker.store.queries.runs import PAGE_CHARS, Filter, all_of_batch
 from worker.store.session import Store
 
 ON_ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

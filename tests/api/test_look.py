@@ -17,7 +17,7 @@ from worker.agents import load_agents
 from worker.core.errors import UserError
 from worker.settings import Settings
 from worker.store.opening import open_store
-from worker.store.reads_admission import STALE_S
+from worker.store.queries.admission import STALE_S
 from worker.store.session import CLOCK, Store
 
 __all__ = ["stepped_clock"]

@@ -12,8 +12,8 @@ from api.app import create_app
 from tests.api.conftest import Api, make_context
 from worker.core.records import JsonObject
 from worker.core.states import Parked
-from worker.store.endpoints import pause
-from worker.store.reads_endpoints import endpoint_states, needs_operator
+from worker.store.control.endpoints import pause
+from worker.store.queries.endpoints import endpoint_states, needs_operator
 from worker.store.session import Store
 
 

@@ -16,9 +16,9 @@ from api.routes import events, results
 from tests.api.conftest import Api
 from tests.api.words import act, admit_bells, answer, observe
 from tests.store.conftest import World
-from worker.store.reads_runs import all_of_batch
+from worker.store.queries.runs import all_of_batch
+from worker.store.schema.tables import runs, tool_calls
 from worker.store.session import AnyRow
-from worker.store.tables import runs, tool_calls
 
 DEEP = 300
 PLAIN = {"content-type": "text/plain"}

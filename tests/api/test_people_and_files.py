@@ -12,9 +12,9 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
 from worker.core.spending import Spent
+from worker.store.artifacts import save_artifact
 from worker.store.hot.interface import StepRecord
 from worker.store.hot.writes import apply_think
-from worker.store.kept import save_artifact
 
 RECORD = StepRecord("actions", "Action", "Action", "I act.", "stop", "practice")
 

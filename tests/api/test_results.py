@@ -13,7 +13,7 @@ import pytest
 from tests.api.conftest import Api
 from tests.api.words import act, admit_bells, answer, fail, observe
 from tests.store.conftest import World
-from worker.exports import Shape, write_jsonl
+from worker.results.export import Shape, write_jsonl
 
 FIELDS = [
     "custom_id", "run_id", "question", "status", "answer", "partial_answer", "error", "agent", "model", "simulated",

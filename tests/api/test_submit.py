@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.api.conftest import Api
-from worker.store.tables import batches, runs
+from worker.store.schema.tables import batches, runs
 
 JSONL = {"content-type": "application/x-ndjson"}
 CSV = {"content-type": "text/csv"}

@@ -23,10 +23,10 @@ from api.app import create_app
 from tests.api.conftest import make_context
 from tests.services.process import free_port
 from tests.services.waiting import wait_until
+from worker.store.admission.submit import LEFT_S, NewBatch, open_batch
 from worker.store.opening import open_store
+from worker.store.schema.tables import batches, runs
 from worker.store.session import Store
-from worker.store.submit import LEFT_S, NewBatch, open_batch
-from worker.store.tables import batches, runs
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from tests.api.conftest import Api
 from tests.store.conftest import World
 from worker.core.records import Usage
 from worker.core.spending import Spent
+from worker.store.control.retry import retry_batch
+from worker.store.hot.money import note_waste
 from worker.store.hot.writes import reserve
-from worker.store.money import note_waste
-from worker.store.retrying import retry_batch
-from worker.store.tables import active, attempts, runs, workers
-from worker.store.takeover import Held, release
+from worker.store.recovery.takeover import Held, release
+from worker.store.schema.tables import active, attempts, runs, workers
 
 
 def today(api: Api) -> dict[str, object]:

@@ -12,15 +12,15 @@ from sqlalchemy import text
 from tests.bench.rows_visited import Visited, visited_by
 from worker.core.bells import Bell
 from worker.core.config import RunConfig
-from worker.store import sweeps, takeover
-from worker.store.admission import Capacity, admit
+from worker.store.admission.admit import Capacity, admit
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, open_batch, put_configuration, seal
 from worker.store.hot.interface import Lease
 from worker.store.hot.writes import claim_think
-from worker.store.liveness import WorkerInfo, beats, register
-from worker.store.reads import list_batches
-from worker.store.reads_runs import Filter, page_of_all, page_of_batch
+from worker.store.queries.common import list_batches
+from worker.store.queries.runs import Filter, page_of_all, page_of_batch
+from worker.store.recovery import sweeps, takeover
+from worker.store.recovery.liveness import WorkerInfo, beats, register
 from worker.store.session import Store, new_token
-from worker.store.submit import LOCAL_OWNER, NewBatch, open_batch, put_configuration, seal
 
 ADMITTED = 40
 PAGE = 51

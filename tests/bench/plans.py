@@ -12,7 +12,7 @@ from tests.bench.backlog import churn, fill, old_snapshot, visits
 from tests.bench.bench import Bench
 from tests.bench.report import Figure
 from tests.bench.rows_visited import Visited
-from worker.store.control import pause_batch
+from worker.store.control.stopping import pause_batch
 from worker.store.opening import open_store
 from worker.store.session import Store
 

@@ -18,8 +18,8 @@ from tests.bench.servers import ROOT, Servers
 from tests.services.process import ServerProcess, free_port
 from tests.services.waiting import wait_until
 from worker.store.opening import open_store
+from worker.store.schema.tables import batches, runs
 from worker.store.session import Store
-from worker.store.tables import batches, runs
 
 THINK = ("think", "think.interactive")
 TOOLS = ("tools.local",)

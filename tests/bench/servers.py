@@ -18,7 +18,7 @@ from tests.services.postgres import PostgresServer, as_unprivileged
 from tests.services.process import ServerProcess, free_port
 from tests.services.redis import RedisServer
 from tests.services.waiting import wait_until
-from worker.store.migrate import upgrade
+from worker.store.schema.migrate import upgrade
 
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRES_SETTINGS = {

@@ -20,7 +20,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
     commands: dict[str, Sequence[str]] = {
         "python itself": [sys.executable, "-c", "pass"],
         "stepmill --help": [str(STEPMILL), "--help"],
-        "import of what a worker needs": [sys.executable, "-c", "import worker.process"],
+        "import of what a worker needs": [sys.executable, "-c", "import worker.fleet.process"],
         "import of what the API needs": [sys.executable, "-c", "import api.app"],
     }
     for name, argv in commands.items():

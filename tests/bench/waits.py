@@ -12,7 +12,7 @@ from sqlalchemy import select
 from tests.bench.bench import Bench
 from tests.bench.report import Figure, percentiles
 from tests.bench.rig import THINK, TOOLS, Rig, rig
-from worker.store.tables import attempts, runs
+from worker.store.schema.tables import attempts, runs
 
 LATENCY_S = 0.05
 CALLS_A_RUN = 4

@@ -10,17 +10,17 @@ from unittest.mock import patch
 
 from redis import Redis
 
-import worker.gate
+import worker.limits.endpoint_pauses
 from tests.services.counting import Counted
 from worker.agents import load_agents
 from worker.celery_app import make_app
 from worker.core.bells import Bell
 from worker.dispatch import Dispatcher, connect_redis
-from worker.runtime import Runtime, build_runtime
 from worker.settings import Settings
-from worker.store.admission import Capacity, admit
-from worker.store.liveness import WorkerInfo, register
-from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.admission.admit import Capacity, admit
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.recovery.liveness import WorkerInfo, register
+from worker.tasks.runtime import Runtime, build_runtime
 from worker.tasks.think import think
 from worker.tasks.tool_call import call_tool
 
@@ -113,7 +113,7 @@ def walking(database_url: str, redis_url: str, model_url: str, directory: Path) 
     rt.owner.become(register(rt.store, WorkerInfo("walk", ["think", "tools.local"], "threads", 4)))
     changes = {"base_url": model_url, "api_key_env": ""}
     asked = load_agents(config).configuration("assistant").model_copy(update=changes)
-    with patch.object(worker.gate, "FRESH_S", 3600.0):
+    with patch.object(worker.limits.endpoint_pauses, "FRESH_S", 3600.0):
         yield Walk(rt, heard, put_configuration(rt.store, asked))
     rt.clients.close()
     rt.store.dispose()

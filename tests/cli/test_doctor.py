@@ -23,10 +23,10 @@ from worker.core.remedies import PauseKind
 from worker.local.ports import free_port
 from worker.local.state import StackInfo
 from worker.settings import Settings
-from worker.store.endpoints import pause
+from worker.store.control.endpoints import pause
 from worker.store.hot.portable import PORTABLE
-from worker.store.liveness import WorkerInfo, beat, register
 from worker.store.opening import open_store
+from worker.store.recovery.liveness import WorkerInfo, beat, register
 from worker.store.session import CLOCK, Store
 
 

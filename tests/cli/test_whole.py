@@ -14,8 +14,8 @@ from tests.llm.servers import answering, http, serving
 from worker.cli.batches.whole import MOST_BYTES, whole
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
-from worker.exports import WRITERS, Shape
-from worker.results import RECORD_FIELDS, error_record
+from worker.results.export import WRITERS, Shape
+from worker.results.record import RECORD_FIELDS, error_record
 
 SHAPE = Shape(metadata_keys=[f"key {n} " + "k" * 300 for n in range(40)])
 

@@ -10,7 +10,7 @@ from typing import Any
 from worker.cli.parse import BareTool
 from worker.core.records import Actions, Answer, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects import dialect
-from worker.dialects.binding import bind
+from worker.dialects.parsing.binding import bind
 
 
 def text_tool(name: str, parameter: str, *, needed: bool = True, code: bool = False, **others: str) -> BareTool:

@@ -11,9 +11,9 @@ from worker.core.config import RunConfig
 from worker.core.moves import Answered, Unreadable
 from worker.core.records import Reply, Usage
 from worker.dialects import DIALECTS
-from worker.dialects.prose import prose
+from worker.dialects.parsing.prose import prose
 from worker.llm.client import ModelReply
-from worker.store.history import History
+from worker.store.queries.history import History
 from worker.tasks.conversation import read_reply
 
 VIEWS = list(TOOLS.values())

@@ -12,8 +12,8 @@ from worker.core.moves import Acted, Answered, ThinkEvent, Unreadable, UsedUp
 from worker.core.records import Observed, Reply, Turn, Usage
 from worker.dialects import DIALECTS
 from worker.llm.client import ModelReply
-from worker.store.history import History
 from worker.store.hot.interface import StepRecord
+from worker.store.queries.history import History
 from worker.tasks.conversation import given_back, read_reply
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}

@@ -54,7 +54,7 @@ def work(order: dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     code = 70
     try:
-        from worker.process import run_worker  # reads the settings that have only just been given
+        from worker.fleet.process import run_worker  # reads the settings that have only just been given
 
         code = run_worker(order["queues"], order["pool"], order["slots"], order["name"])
     except BaseException:  # told in the worker's log, whatever it was

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from tests.engine.fleet import Fleet
-from worker.store.tables import batches
+from worker.store.schema.tables import batches
 
 USD_A_TOKEN = 1e-4
 PRICES = '["practice"]\nprompt = 100.0\ncompletion = 100.0\n'

@@ -14,7 +14,7 @@ from tests.engine.fleet import Fleet
 from worker.llm.endpoint import EndpointSettings
 from worker.practice.quirks import QUIRKS, Quirk
 from worker.practice.quirks.errors import TABLE
-from worker.store.tables import attempts, endpoints, runs, tool_calls
+from worker.store.schema.tables import attempts, endpoints, runs, tool_calls
 
 KEY = "sk-quirky-4f1c0a7be2d95c36"
 DIALECTS = ("native", "react_json")

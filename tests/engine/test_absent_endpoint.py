@@ -8,7 +8,7 @@ from tests.engine.fleet import Fleet
 from tests.services.process import free_port
 from worker.practice.config import Config
 from worker.practice.serving import serve
-from worker.store.endpoints import paused
+from worker.store.control.endpoints import paused
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -8,10 +8,10 @@ from tests.engine.fleet import Fleet
 from tests.engine.prices import USD_A_TOKEN, assert_billed, price, served_usd
 from tests.engine.questions import long_ones
 from tests.engine.wholeness import assert_money
-from worker.store.control import cancel_run
-from worker.store.invariants import check
-from worker.store.submit import NewBatch, NewRun, add_runs, open_batch, seal
-from worker.store.tables import batches
+from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.control.stopping import cancel_run
+from worker.store.recovery.invariants import check
+from worker.store.schema.tables import batches
 
 pytestmark = pytest.mark.timeout(300)
 

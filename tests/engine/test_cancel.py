@@ -13,8 +13,8 @@ from tests.engine.questions import long_ones
 from worker.celery_app import make_app
 from worker.dispatch import Dispatcher, connect_redis
 from worker.settings import Settings
-from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
-from worker.store.tables import active, runs, steps
+from worker.store.control.stopping import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
+from worker.store.schema.tables import active, runs, steps
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -18,7 +18,7 @@ from worker.dialects import DIALECTS, dialect
 from worker.dialects.prompt import system_prompt
 from worker.practice.untidy import KINDS
 from worker.settings import Settings
-from worker.store.tables import attempts, steps, tool_calls
+from worker.store.schema.tables import attempts, steps, tool_calls
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import insert, select
 
-from worker.store.endpoints import pause, paused, reopen_due, resume
+from worker.store.control.endpoints import pause, paused, reopen_due, resume
 from worker.store.opening import open_store
+from worker.store.schema.tables import active, endpoints
 from worker.store.session import Store
-from worker.store.tables import active, endpoints
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 
 from tests.engine.fleet import Fleet
 from tests.services.process import free_port
-from worker.store.tables import batches, runs
+from worker.store.schema.tables import batches, runs
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 

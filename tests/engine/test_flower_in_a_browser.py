@@ -16,7 +16,7 @@ from worker.celery_app import make_app
 from worker.local.plan import StackPlan, flower_service
 from worker.local.supervisor import Supervisor
 from worker.settings import Settings
-from worker.store.tables import attempts, tool_calls
+from worker.store.schema.tables import attempts, tool_calls
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select, text
 
 from worker.core.remedies import PauseKind
-from worker.gate import Gate
+from worker.limits.endpoint_pauses import Gate
 from worker.llm.endpoint import EndpointSettings
-from worker.store.endpoints import pause, paused
+from worker.store.control.endpoints import pause, paused
 from worker.store.opening import open_store
+from worker.store.schema.tables import endpoints
 from worker.store.session import Store
-from worker.store.tables import endpoints
 
 MODEL = EndpointSettings("small", "http://127.0.0.1:9/v1")
 

@@ -11,8 +11,8 @@ from sqlalchemy import select, update
 
 from tests.engine.fleet import Fleet
 from tests.engine.scripted import Body, ask, call, endpoint, refused, replied, spoken
-from worker.store.retrying import retry_batch
-from worker.store.tables import runs, steps
+from worker.store.control.retry import retry_batch
+from worker.store.schema.tables import runs, steps
 
 pytestmark = pytest.mark.timeout(180)
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

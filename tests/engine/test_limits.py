@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.fleet import Fleet
 from tests.engine.questions import long_ones
-from worker.store.control import pause_batch
+from worker.store.control.stopping import pause_batch
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 

@@ -10,7 +10,7 @@ from tests.engine.fleet import THINK, Fleet, slowness
 from tests.engine.questions import long_ones, sums
 from tests.engine.wholeness import assert_nothing_left_in_redis, assert_whole
 from worker.core.states import Klass
-from worker.store.tables import active, runs, steps
+from worker.store.schema.tables import active, runs, steps
 
 pytestmark = pytest.mark.timeout(300)
 

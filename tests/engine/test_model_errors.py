@@ -11,10 +11,10 @@ from tests.engine.fleet import Fleet
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_money, assert_whole
 from worker.core.remedies import PauseKind
-from worker.store.learned import all_learned
-from worker.store.reads_endpoints import endpoint_states
+from worker.store.control.learned import all_learned
+from worker.store.queries.endpoints import endpoint_states
+from worker.store.schema.tables import active, attempts, endpoints
 from worker.store.session import NOW
-from worker.store.tables import active, attempts, endpoints
 
 pytestmark = pytest.mark.timeout(300)
 BAD = "Use look_up(name='mark-bad')."

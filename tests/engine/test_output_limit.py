@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tests.engine.fleet import Fleet
 from tests.engine.scripted import Body, ask, endpoint, replied
-from worker.store.tables import attempts, steps
+from worker.store.schema.tables import attempts, steps
 
 pytestmark = pytest.mark.timeout(180)
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

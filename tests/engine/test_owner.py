@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.owner import Owner
+from worker.tasks.identity import Owner
 
 VARIABLE = "STEPMILL_OWNER_FILE"
 

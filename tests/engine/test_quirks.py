@@ -19,7 +19,7 @@ from worker.practice.config import Config
 from worker.practice.quirks import QUIRKS
 from worker.practice.serving import serve
 from worker.store.opening import open_store
-from worker.store.tables import metadata
+from worker.store.schema.tables import metadata
 
 pytestmark = pytest.mark.timeout(300)
 ROWS = rows_of(QUIRKS)

@@ -8,8 +8,8 @@ from sqlalchemy import func, select, update
 from tests.engine.fleet import Fleet, slowness
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_money, assert_whole
+from worker.store.schema.tables import active, endpoints
 from worker.store.session import NOW
-from worker.store.tables import active, endpoints
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.fleet import Fleet
 from tests.tools.test_share_price import web
 from tests.tools.web_server import WebServer
-from worker.store.kept import artifacts_of
+from worker.store.artifacts import artifacts_of
 
 __all__ = ["web"]
 

@@ -9,8 +9,8 @@ from redis import Redis
 
 from tests.services.waiting import wait_until
 from tools.base import Tool, tool
-from worker.llm.limits import At, Granted, Limiter, limiter_client
-from worker.sharing import ToolSharing
+from worker.limits.limiter import At, Granted, Limiter, limiter_client
+from worker.limits.tool_limits import ToolSharing
 
 
 @tool(concurrency=2, cache_s=30.0, idempotent=True)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.store.racing import InThread
-from worker.turnstile import Turnstile
+from worker.tasks.turnstile import Turnstile
 
 
 def may_be_inside_together(turnstile: Turnstile, count: int, within_s: float) -> bool:

@@ -12,12 +12,12 @@ from sqlalchemy import select
 from tests.engine.fleet import EVERYTHING, Fleet
 from tests.engine.prices import price
 from tests.engine.wholeness import assert_whole
-from worker.store.control import resume_batch, resume_run
-from worker.store.endpoints import resume
-from worker.store.held import answer, approve, held_calls
-from worker.store.invariants import check
-from worker.store.migrate import revisions, upgrade
-from worker.store.tables import active, batches, endpoints, runs, tool_calls
+from worker.store.control.endpoints import resume
+from worker.store.control.held import answer, approve, held_calls
+from worker.store.control.stopping import resume_batch, resume_run
+from worker.store.recovery.invariants import check
+from worker.store.schema.migrate import revisions, upgrade
+from worker.store.schema.tables import active, batches, endpoints, runs, tool_calls
 
 pytestmark = pytest.mark.timeout(300)
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

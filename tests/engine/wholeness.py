@@ -9,8 +9,8 @@ import redis
 from sqlalchemy import select
 
 from tests.engine.fleet import Fleet
-from worker.store.invariants import check
-from worker.store.tables import active, attempts, batches, endings, runs, steps, tool_calls
+from worker.store.recovery.invariants import check
+from worker.store.schema.tables import active, attempts, batches, endings, runs, steps, tool_calls
 
 BROKERS_OWN = ("_kombu.", "unacked", "stepmill:limits:started")
 """Keys that the broker keeps, and the limiter's mark by which it knows an emptied Redis."""

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tests.engine.fleet import Fleet
 from tests.engine.questions import mixed
 from tests.engine.wholeness import assert_money, assert_nothing_left_in_redis, assert_whole
-from worker.store.tables import artifacts, attempts, tool_calls, workers
+from worker.store.schema.tables import artifacts, attempts, tool_calls, workers
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from tests.engine.fleet import THINK, Fleet
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_whole
-from worker.store.tables import active
+from worker.store.schema.tables import active
 
 pytestmark = pytest.mark.timeout(300)
 

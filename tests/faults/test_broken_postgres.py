@@ -14,8 +14,8 @@ from tests.engine.fleet import THINK, Fleet
 from tests.engine.processes import lives
 from tests.faults.proxy import Proxy
 from tests.services.postgres import PostgresServer
-from worker.drain import EXIT_MARGIN_S, SEND_AT_END_S, SIGN_OFF_S
-from worker.store.tables import attempts
+from worker.fleet.drain import EXIT_MARGIN_S, SEND_AT_END_S, SIGN_OFF_S
+from worker.store.schema.tables import attempts
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.parametrize("database_url", ["postgres"], indirect=True)]
 

@@ -16,8 +16,8 @@ from tests.engine.processes import lives
 from tests.engine.questions import sums
 from tests.engine.wholeness import assert_whole
 from tests.services.redis import RedisServer
-from worker.drain import EXIT_MARGIN_S, SEND_AT_END_S, SIGN_OFF_S
-from worker.store.tables import active, attempts, workers
+from worker.fleet.drain import EXIT_MARGIN_S, SEND_AT_END_S, SIGN_OFF_S
+from worker.store.schema.tables import active, attempts, workers
 
 pytestmark = pytest.mark.timeout(300)
 

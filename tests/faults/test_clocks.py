@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.engine.fleet import SLACK_S, Fleet
 from tests.engine.questions import mixed, sums
 from tests.engine.wholeness import assert_money, assert_nothing_left_in_redis, assert_whole
-from worker.store.tables import attempts, workers
+from worker.store.schema.tables import attempts, workers
 
 pytestmark = pytest.mark.timeout(300)
 

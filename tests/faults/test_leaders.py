@@ -11,10 +11,10 @@ import worker.faults
 from tests.engine.fleet import EVERYTHING, Fleet
 from tests.engine.questions import sums
 from worker.celery_app import make_app
-from worker.runtime import build_runtime
+from worker.fleet.sweeper import Sweeper
 from worker.settings import Settings
-from worker.store.tables import attempts
-from worker.sweeper import Sweeper
+from worker.store.schema.tables import attempts
+from worker.tasks.runtime import build_runtime
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from worker.faults import POINTS
-from worker.store.migrate import revisions
 from worker.store.opening import open_store
+from worker.store.schema.migrate import revisions
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPMILL = "from worker.cli.main import main; main()"

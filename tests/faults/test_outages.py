@@ -12,7 +12,7 @@ from tests.engine.questions import counted, mixed, sums
 from tests.engine.wholeness import assert_money, assert_nothing_left_in_redis, assert_whole
 from tests.faults.proxy import Proxy
 from tests.services.redis import RedisServer
-from worker.store.tables import attempts, workers
+from worker.store.schema.tables import attempts, workers
 
 pytestmark = pytest.mark.timeout(300)
 

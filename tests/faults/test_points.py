@@ -12,7 +12,7 @@ from tests.engine.questions import counted
 from tests.engine.wholeness import assert_whole
 from worker.core.machine import unknown_outcome
 from worker.faults import POINTS
-from worker.store.tables import attempts, tool_calls
+from worker.store.schema.tables import attempts, tool_calls
 
 pytestmark = pytest.mark.timeout(300)
 

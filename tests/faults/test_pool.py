@@ -12,7 +12,7 @@ from tests.engine.questions import counted, sums
 from tests.engine.wholeness import assert_whole
 from worker.celery_app import make_app
 from worker.settings import Settings
-from worker.store.tables import attempts, tool_calls, workers
+from worker.store.schema.tables import attempts, tool_calls, workers
 
 pytestmark = pytest.mark.timeout(300)
 

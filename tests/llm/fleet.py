@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from worker.core.config import EndpointLimits
-from worker.llm.limits import Granted, Limiter
+from worker.limits.limiter import Granted, Limiter
 
 START_S = 1_000_000.0
 

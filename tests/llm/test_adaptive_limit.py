@@ -9,7 +9,7 @@ import pytest
 
 from tests.llm.fleet import START_S, Fleet
 from worker.core.config import EndpointLimits
-from worker.llm.limits import At, Granted, Limiter, limiter_client
+from worker.limits.limiter import At, Granted, Limiter, limiter_client
 
 START_MS = int(START_S * 1000)
 NO_LIMITS = EndpointLimits()

@@ -11,7 +11,7 @@ import redis
 from tests.llm.fleet import START_S, Fleet, most_at_once, most_in_a_minute
 from tests.services.redis import RedisServer
 from worker.core.config import EndpointLimits
-from worker.llm.limits import PREFIX, At, Granted, Limiter, limiter_client
+from worker.limits.limiter import PREFIX, At, Granted, Limiter, limiter_client
 
 START_MS = int(START_S * 1000)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.throttle import Recent
+from worker.limits.throttle import Recent
 
 
 def test_the_rate_is_that_of_the_last_seconds_and_of_each_endpoint_apart() -> None:

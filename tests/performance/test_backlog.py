@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench.backlog import ADMITTED, churn, fill, old_snapshot, visits
 from tests.bench.rows_visited import Visited
-from worker.store.control import pause_batch
+from worker.store.control.stopping import pause_batch
 from worker.store.opening import open_store
 from worker.store.session import Store
 

@@ -14,9 +14,9 @@ from tests.practice.conversations import FORMS, TOOL_LINES, converse
 from tools.base import ToolError
 from tools.registry import load_tools
 from worker.agents import load_agents
+from worker.cli.demo_questions import FILES, demo_questions
 from worker.cli.scores import holds
-from worker.demo_questions import FILES, demo_questions
-from worker.dialects.schema_text import list_tools
+from worker.dialects.parsing.schema_text import list_tools
 from worker.practice.records import Call
 from worker.settings import Settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.scoring import Score, exact_match, f1
+from worker.results.scoring import Score, exact_match, f1
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ from tests.services.needs import program
 from tests.services.postgres import PostgresServer
 from tools.registry import load_tools
 from worker.core.states import quarantine_queue
-from worker.drain import EXIT_MARGIN_S
+from worker.fleet.drain import EXIT_MARGIN_S
 from worker.settings import Settings
-from worker.store.migrate import upgrade
+from worker.store.schema.migrate import upgrade
 
 ALL = services()
 SECRETS = ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "STEPMILL_ADMIN_KEY", "FLOWER_LOGIN", "SEARXNG_SECRET")

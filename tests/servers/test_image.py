@@ -69,4 +69,4 @@ def test_the_package_carries_the_files_that_are_no_python(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
-    assert {"worker/agents.toml", "worker/llm/prices.toml", "worker/store/migrations/env.py"} <= names
+    assert {"worker/agents.toml", "worker/llm/prices.toml", "worker/store/schema/migrations/env.py"} <= names

@@ -15,16 +15,16 @@ from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, NewCall
 from worker.core.records import Usage
 from worker.core.spending import Spent
-from worker.store.admission import Admission, Capacity, admit
+from worker.store.admission.admit import Admission, Capacity, admit
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.hot.interface import Applied, CallWork, HotWrites, Lease, Seen, StepRecord, ThinkWork
 from worker.store.hot.parameters import hot_of
 from worker.store.hot.portable import PORTABLE
 from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think
-from worker.store.liveness import WorkerInfo, register
 from worker.store.opening import open_store
+from worker.store.recovery.liveness import WorkerInfo, register
+from worker.store.schema.tables import active, attempts, batches, runs, tool_calls
 from worker.store.session import CLOCK, AnyRow, Store, new_token
-from worker.store.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
-from worker.store.tables import active, attempts, batches, runs, tool_calls
 
 RECORD = StepRecord("actions", "Action: calculator", "Action: calculator", "I add.", "stop", "practice")
 SPENT = Spent("ok", usage=Usage(100, 10, 20), cost_usd=0.5, billed=True)

@@ -11,11 +11,11 @@ from worker.core.machine import decide_think
 from worker.core.moves import GivenBack
 from worker.core.spending import Spent
 from worker.core.states import Klass
-from worker.store.admission import Capacity, admit
-from worker.store.control import cancel_run
+from worker.store.admission.admit import Capacity, admit
+from worker.store.control.stopping import cancel_run
 from worker.store.hot.writes import apply_think
+from worker.store.schema.tables import active, attempts, batches, owners
 from worker.store.session import CLOCK
-from worker.store.tables import active, attempts, batches, owners
 
 
 def test_runs_cancelled_in_the_queue_are_stepped_over_and_charged_to_nobody(world: World) -> None:

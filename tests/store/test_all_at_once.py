@@ -18,8 +18,8 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, NewCall
 from worker.core.spending import Spent
-from worker.store.admission import Capacity, admit
-from worker.store.control import (
+from worker.store.admission.admit import Capacity, admit
+from worker.store.control.stopping import (
     cancel_batch,
     cancel_chunk,
     cancel_run,
@@ -29,13 +29,13 @@ from worker.store.control import (
     resume_run,
     unfinished_cancels,
 )
+from worker.store.hot.money import note_waste
 from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think, start_call
-from worker.store.invariants import check
-from worker.store.money import note_waste
+from worker.store.recovery.invariants import check
+from worker.store.recovery.sweeps import end_overdue, park_paused, rung_again, unanswered
+from worker.store.recovery.takeover import abandoned, bells_of, release
+from worker.store.schema.tables import active, batches, runs, tool_calls
 from worker.store.session import Store
-from worker.store.sweeps import end_overdue, park_paused, rung_again, unanswered
-from worker.store.tables import active, batches, runs, tool_calls
-from worker.store.takeover import abandoned, bells_of, release
 
 
 @pytest.fixture

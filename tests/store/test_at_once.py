@@ -19,14 +19,14 @@ from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
-from worker.store import submit
+from worker.store.admission import submit
 from worker.store.hot.interface import HotWrites, StepRecord
 from worker.store.hot.portable import PORTABLE
 from worker.store.hot.postgres import POSTGRES
 from worker.store.hot.writes import apply_think
-from worker.store.liveness import WorkerInfo, register
+from worker.store.recovery.liveness import WorkerInfo, register
+from worker.store.schema.tables import metadata
 from worker.store.session import CLOCK, AnyRow
-from worker.store.tables import metadata
 
 AWKWARD = 'quote " backslash \\ newline \n tab \t snow ☃ null-like \\u0000 {"a": [1, null]}'
 TEXTS = NewCall("search", {"query": AWKWARD, "n": 3, "deep": {"list": [1, 2.5, None, True]}}, "tools.web", "call_1")

@@ -10,14 +10,14 @@ from sqlalchemy import Table, select, text, update
 
 from tests.store.conftest import World
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
-from worker.store import settling
-from worker.store.control import resume_batch
-from worker.store.invariants import check
-from worker.store.reads_admission import STALE_S, admission_health
-from worker.store.retrying import retry_batch
+from worker.store.admission import settling
+from worker.store.admission.submit import NewBatch
+from worker.store.control.retry import retry_batch
+from worker.store.control.stopping import resume_batch
+from worker.store.queries.admission import STALE_S, admission_health
+from worker.store.recovery.invariants import check
+from worker.store.schema.tables import admission, batches, endings, owners, runs
 from worker.store.session import CLOCK
-from worker.store.submit import NewBatch
-from worker.store.tables import admission, batches, endings, owners, runs
 
 INF = math.inf
 

@@ -15,15 +15,15 @@ from worker.core.moves import Answered, GivenBack, OverBudget
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.control import cancel_run, resume_batch
+from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.control.retry import retry_batch
+from worker.store.control.stopping import cancel_run, resume_batch
 from worker.store.hot.interface import Lease
+from worker.store.hot.money import note_waste
 from worker.store.hot.writes import apply_think, claim_think, reserve
-from worker.store.invariants import check
-from worker.store.money import note_waste
-from worker.store.retrying import retry_batch
-from worker.store.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
-from worker.store.tables import active, endings, runs
-from worker.store.takeover import Held, release
+from worker.store.recovery.invariants import check
+from worker.store.recovery.takeover import Held, release
+from worker.store.schema.tables import active, endings, runs
 
 LOST = Spent(Outcome.FENCED, wasted=True, billed=True)
 

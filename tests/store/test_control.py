@@ -11,7 +11,8 @@ from worker.core.machine import decide_think
 from worker.core.moves import GivenBack, Parking
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
-from worker.store.control import (
+from worker.store.control.endpoints import pause, reopen_due, resume
+from worker.store.control.stopping import (
     cancel_batch,
     cancel_chunk,
     pause_batch,
@@ -20,11 +21,10 @@ from worker.store.control import (
     resume_run,
     unfinished_cancels,
 )
-from worker.store.endpoints import pause, reopen_due, resume
 from worker.store.hot.writes import apply_think, claim_call, claim_think
+from worker.store.recovery.sweeps import end_overdue, park_paused
+from worker.store.schema.tables import active
 from worker.store.session import CLOCK
-from worker.store.sweeps import end_overdue, park_paused
-from worker.store.tables import active
 
 
 def later(seconds: float) -> None:

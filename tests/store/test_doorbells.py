@@ -15,13 +15,13 @@ from worker.core.machine import decide_think
 from worker.core.moves import ModelFailed
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.control import cancel_batch, cancel_run, pause_batch, pause_run
+from worker.store.control.stopping import cancel_batch, cancel_run, pause_batch, pause_run
 from worker.store.hot.writes import apply_think, claim_call, claim_think
+from worker.store.recovery.sweeps import Unanswered, claimed_up_to, lost, rung_again, unanswered
+from worker.store.recovery.takeover import Held as Seized
+from worker.store.recovery.takeover import release
+from worker.store.schema.tables import active, attempts
 from worker.store.session import CLOCK, Store
-from worker.store.sweeps import Unanswered, claimed_up_to, lost, rung_again, unanswered
-from worker.store.tables import active, attempts
-from worker.store.takeover import Held as Seized
-from worker.store.takeover import release
 
 
 @pytest.fixture

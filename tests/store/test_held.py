@@ -14,12 +14,12 @@ from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.held import answer, approve, held_calls
+from worker.store.control.held import answer, approve, held_calls
+from worker.store.control.parking import park_unserved
 from worker.store.hot.interface import StepRecord
 from worker.store.hot.writes import apply_think, claim_call
-from worker.store.parking import park_unserved
+from worker.store.schema.tables import tool_calls
 from worker.store.session import CLOCK
-from worker.store.tables import tool_calls
 
 RECORD = StepRecord("actions", "Action", "Action", "I act.", "stop", "practice")
 Park = Callable[[], None]

@@ -9,9 +9,9 @@ from sqlalchemy import select, update
 
 from tests.services.counting import Counted
 from tests.store.conftest import World
-from worker.inspector import EVERY_TICKS, Inspector
-from worker.store.invariants import HOT
-from worker.store.tables import active, workers
+from worker.fleet.inspector import EVERY_TICKS, Inspector
+from worker.store.recovery.invariants import HOT
+from worker.store.schema.tables import active, workers
 
 
 def a_round(world: World, inspector: Inspector) -> list[str]:

@@ -10,11 +10,11 @@ from sqlalchemy import delete, insert, update
 
 from tests.store.conftest import World
 from worker.core.bells import Bell
-from worker.store.control import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
-from worker.store.invariants import COLD, HOT, Violation, check
-from worker.store.sweeps import park_paused
-from worker.store.tables import active, attempts, batches, endings, runs, tool_calls
-from worker.store.takeover import Held, release
+from worker.store.control.stopping import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
+from worker.store.recovery.invariants import COLD, HOT, Violation, check
+from worker.store.recovery.sweeps import park_paused
+from worker.store.recovery.takeover import Held, release
+from worker.store.schema.tables import active, attempts, batches, endings, runs, tool_calls
 
 
 def names(found: list[Violation]) -> set[str]:

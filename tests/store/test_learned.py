@@ -12,13 +12,13 @@ from worker.core.moves import ModelFailed
 from worker.core.records import Adaptation
 from worker.core.remedies import PauseKind
 from worker.core.spending import Spent
-from worker.store.endpoints import answered_since_failure, note_answered, pause, paused, reopen_due, resume
+from worker.store.control.endpoints import answered_since_failure, note_answered, pause, paused, reopen_due, resume
+from worker.store.control.learned import FORGET_AFTER_S, all_learned, forget, learn
 from worker.store.hot.interface import ThinkWork
 from worker.store.hot.writes import apply_think
-from worker.store.learned import FORGET_AFTER_S, all_learned, forget, learn
-from worker.store.reads_endpoints import endpoint_states, needs_operator
+from worker.store.queries.endpoints import endpoint_states, needs_operator
+from worker.store.schema.tables import active
 from worker.store.session import CLOCK, Store
-from worker.store.tables import active
 
 ONE = Adaptation("without:temperature", None, "no temperature")
 TWO = Adaptation("output_limit", 1500, "too large")

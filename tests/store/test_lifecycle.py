@@ -10,7 +10,7 @@ from worker.core.machine import decide_call, decide_think
 from worker.core.moves import Acted, Answered, CallEnded, NewCall
 from worker.core.spending import Spent
 from worker.store.hot.writes import apply_call, apply_think
-from worker.store.tables import active, batches, endings, runs, steps, tool_calls
+from worker.store.schema.tables import active, batches, endings, runs, steps, tool_calls
 
 
 def test_a_run_thinks_acts_twice_side_by_side_and_answers(world: World) -> None:

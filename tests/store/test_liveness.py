@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.store.conftest import World
-from worker.store.control import cancel_run
-from worker.store.liveness import Pulse, ended_among
+from worker.store.control.stopping import cancel_run
+from worker.store.recovery.liveness import Pulse, ended_among
 
 
 def test_a_worker_finds_out_that_a_run_it_works_for_has_ended(world: World) -> None:

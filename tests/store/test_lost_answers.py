@@ -14,13 +14,13 @@ from worker.core.moves import Acted, Answered, NewCall
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.admission import admit
+from worker.store.admission.admit import admit
+from worker.store.hot.money import note_waste
 from worker.store.hot.readback import landed, reclaimed, started
 from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
-from worker.store.money import note_waste
+from worker.store.recovery.takeover import Held, release
+from worker.store.schema.tables import active, endings, steps, tool_calls
 from worker.store.session import Store
-from worker.store.tables import active, endings, steps, tool_calls
-from worker.store.takeover import Held, release
 
 
 @pytest.fixture

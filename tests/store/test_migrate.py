@@ -10,8 +10,8 @@ from sqlalchemy import text
 
 from worker.cli.checks import check_database
 from worker.core.errors import UserError
-from worker.store.migrate import NewerDatabase, mismatch, upgrade
 from worker.store.opening import open_store
+from worker.store.schema.migrate import NewerDatabase, mismatch, upgrade
 
 
 def test_a_new_sqlite_file_and_an_older_one_are_readable_by_their_owner_only(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import insert, select
 
-import worker.store.migrations
+import worker.store.schema.migrations
 from worker.llm.endpoint import EndpointSettings
+from worker.store.schema.tables import active, configurations, endpoints, metadata
 from worker.store.session import Store
-from worker.store.tables import active, configurations, endpoints, metadata
 
 
 def test_a_migrated_database_has_the_tables_and_columns_that_the_code_names(store: Store) -> None:
@@ -24,7 +24,7 @@ def test_a_migrated_database_has_the_tables_and_columns_that_the_code_names(stor
 
 def run_again(store: Store, revision: str, what: str = "upgrade") -> None:
     """What a migration does to rows, on a database that has its tables already."""
-    scripts = ScriptDirectory(str(Path(worker.store.migrations.__path__[0])))
+    scripts = ScriptDirectory(str(Path(worker.store.schema.migrations.__path__[0])))
     with store.write() as tx, Operations.context(MigrationContext.configure(tx)):
         getattr(scripts.get_revision(revision).module, what)()
 

@@ -9,12 +9,12 @@ from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
 from worker.core.spending import Spent
+from worker.store.control.parking import free_served, park_unserved, served_queues
 from worker.store.hot.interface import StepRecord
 from worker.store.hot.writes import apply_think, claim_call
-from worker.store.liveness import WorkerInfo, register
-from worker.store.parking import free_served, park_unserved, served_queues
+from worker.store.recovery.liveness import WorkerInfo, register
+from worker.store.schema.tables import active
 from worker.store.session import CLOCK
-from worker.store.tables import active
 
 RECORD = StepRecord("actions", "Action", "Action", "I look.", "stop", "practice")
 

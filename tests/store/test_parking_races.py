@@ -7,9 +7,9 @@ from tests.store.racing import Held, running_into
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, NewCall
-from worker.store.held import approve, held_calls
+from worker.store.control.held import approve, held_calls
+from worker.store.control.parking import park_unserved
 from worker.store.hot.writes import apply_think, claim_call
-from worker.store.parking import park_unserved
 from worker.store.session import CLOCK
 
 SERVED = ["think", "tools.local"]

@@ -12,11 +12,11 @@ from sqlalchemy import event, text
 
 from tests.store.conftest import World
 from worker.core.config import RunConfig
-from worker.store.control import pause_batch
+from worker.store.admission.submit import NewBatch, open_batch, put_configuration, seal
+from worker.store.control.stopping import pause_batch
 from worker.store.hot.writes import claim_think
+from worker.store.recovery.sweeps import unanswered
 from worker.store.session import Store
-from worker.store.submit import NewBatch, open_batch, put_configuration, seal
-from worker.store.sweeps import unanswered
 
 FEW, MANY = 1_000, 100_000
 ADMITTED = 40

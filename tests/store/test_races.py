@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from tests.store.conftest import World, world_on
 from tests.store.racing import COMMIT, Held, running_into
 from worker.core.states import WorkerState
-from worker.store.admission import Capacity, admit
-from worker.store.control import (
+from worker.store.admission.admit import Capacity, admit
+from worker.store.control.stopping import (
     cancel_batch,
     cancel_chunk,
     cancel_run,
@@ -19,11 +19,11 @@ from worker.store.control import (
     resume_run,
 )
 from worker.store.hot.writes import claim_call, claim_think, start_call
-from worker.store.liveness import set_state
+from worker.store.recovery.liveness import set_state
+from worker.store.recovery.sweeps import end_overdue
+from worker.store.recovery.takeover import abandoned, release
+from worker.store.schema.tables import active, attempts, endings, runs, steps
 from worker.store.session import Store
-from worker.store.sweeps import end_overdue
-from worker.store.tables import active, attempts, endings, runs, steps
-from worker.store.takeover import abandoned, release
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from sqlalchemy import func, select
 
 from tests.store.conftest import World
 from worker.core.config import RunConfig
-from worker.store import submit
-from worker.store.session import CLOCK
-from worker.store.submit import (
+from worker.store.admission import submit
+from worker.store.admission.submit import (
     LEFT_S,
     LOCAL_OWNER,
     DuplicateCustomId,
@@ -28,7 +27,8 @@ from worker.store.submit import (
     seal,
     still_filling,
 )
-from worker.store.tables import batches, runs
+from worker.store.schema.tables import batches, runs
+from worker.store.session import CLOCK
 
 
 def questions(world: World, *ids: str | None) -> list[NewRun]:

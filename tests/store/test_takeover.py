@@ -13,12 +13,12 @@ from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome, WorkerState
 from worker.store.hot.interface import Applied
+from worker.store.hot.money import note_waste
 from worker.store.hot.parameters import hot_of
 from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
-from worker.store.liveness import Pulse, beat, beats, set_state, void
-from worker.store.money import note_waste
+from worker.store.recovery.liveness import Pulse, beat, beats, set_state, void
+from worker.store.recovery.takeover import abandoned, attempt_lease, bells_of, held_by, release
 from worker.store.session import CLOCK, Store
-from worker.store.takeover import abandoned, attempt_lease, bells_of, held_by, release
 
 DEAD_AFTER = 5
 

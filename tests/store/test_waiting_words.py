@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlalchemy import update
 
 from tests.store.conftest import World
-from worker.store.control import pause_batch, pause_run
-from worker.store.reads import get_batch
-from worker.store.reads_fleet import serving
-from worker.store.reads_runs import get_run
-from worker.store.reads_waiting import why_batch, why_run
+from worker.store.control.stopping import pause_batch, pause_run
+from worker.store.queries.common import get_batch
+from worker.store.queries.fleet import serving
+from worker.store.queries.runs import get_run
+from worker.store.queries.waiting import why_batch, why_run
+from worker.store.schema.tables import active
 from worker.store.session import NOW
-from worker.store.tables import active
 
 
 def why(world: World, run_id: str) -> str | None:

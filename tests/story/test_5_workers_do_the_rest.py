@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.engine.fleet import Fleet
-from worker.store.tables import steps
+from worker.store.schema.tables import steps
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -7,7 +7,7 @@ import pytest
 from worker.core.config import RunConfig
 from worker.core.moves import Hot
 from worker.core.records import Observed, Turn
-from worker.store.history import History
+from worker.store.queries.history import History
 from worker.tasks.conversation import Prompt, prompt
 
 LONG = "x" * 40_000

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from tools.base import BadArguments, Tool, tool
 from tools.kit.mending import mended
-from worker.dialects.schema_text import list_tools, type_text
+from worker.dialects.parsing.schema_text import list_tools, type_text
 
 
 class Color(enum.Enum):

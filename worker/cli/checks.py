@@ -12,8 +12,8 @@ from worker.cli.errors import EXIT_UNREACHABLE, one_line
 from worker.core.errors import UserError
 from worker.llm.address import without_password
 from worker.settings import Settings
-from worker.store.migrate import NewerDatabase, known, revisions
 from worker.store.opening import open_store
+from worker.store.schema.migrate import NewerDatabase, known, revisions
 
 OLDEST_REDIS = (6, 2)
 

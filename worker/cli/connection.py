@@ -88,8 +88,8 @@ def _client_or_occasion(work: bool) -> Iterator[Client]:
             yield client
         return
     # Only here: a stack takes longer to import than a look at one that runs.
-    from worker.cli.occasion import occasional_stack, only_reading, without_flower
     from worker.cli.plans import small_plan
+    from worker.cli.temporary_stack import occasional_stack, only_reading, without_flower
 
     echo("No stack runs here: starting one for this command …", dim=True, err=True)
     chosen = without_flower if work else only_reading

@@ -8,7 +8,7 @@ from worker.cli.checks import check_database
 from worker.cli.output import json_option, print_json
 from worker.llm.address import without_password
 from worker.settings import settings
-from worker.store.migrate import upgrade
+from worker.store.schema.migrate import upgrade
 from worker.terminal import echo
 
 

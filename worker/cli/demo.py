@@ -14,15 +14,15 @@ import click
 
 from worker.cli.ask import OPERATOR_HINT
 from worker.cli.client import Client
+from worker.cli.demo_questions import FILES, demo_questions
 from worker.cli.errors import EXIT_FAILED
 from worker.cli.live import watch
-from worker.cli.occasion import last_lines, occasional_stack
 from worker.cli.output import PRACTICE_NOTE, json_option, print_json, print_table, tokens
 from worker.cli.plans import small_plan
 from worker.cli.scores import holds, seconds_taken
+from worker.cli.temporary_stack import last_lines, occasional_stack
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
-from worker.demo_questions import FILES, demo_questions
 from worker.local.errors import ServiceFailed
 from worker.local.plan import StackPlan
 from worker.settings import Settings, settings

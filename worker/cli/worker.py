@@ -42,6 +42,6 @@ def worker_command(queues: str, pool: str | None, concurrency: int | None, name:
     pool = pool or ("threads" if thinks else "prefork")
     concurrency = concurrency or (THINK_CONCURRENCY if thinks else TOOL_CONCURRENCY)
     # Only here: Celery takes a second to import, and a wrong queue name should not.
-    from worker.process import run_worker
+    from worker.fleet.process import run_worker
 
     click.get_current_context().exit(run_worker(wanted, pool, concurrency, name))

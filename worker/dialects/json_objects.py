@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 
 from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.arguments import Given, Refused, as_arguments, nothing_given
-from worker.dialects.call_markup import markup_start
-from worker.dialects.cut import MAX_KEPT_CHARS, UNREAD, cut_short, ended_itself, unread_call, with_its_call
-from worker.dialects.json_finder import Found, find_objects, real, with_plain_keys
-from worker.dialects.leaked import MARKUP, Leaked, marked_calls, only_markup
-from worker.dialects.names import find_tool, says_final, says_none
-from worker.dialects.page import claims_result
-from worker.dialects.reasoning import without_reasoning
-from worker.dialects.schema_text import list_tools
-from worker.dialects.text import TextDialect
-from worker.dialects.tidy import tidy
-from worker.dialects.unmarked import answers_with_call
+from worker.dialects.parsing.arguments import Given, Refused, as_arguments, nothing_given
+from worker.dialects.parsing.call_markup import markup_start
+from worker.dialects.parsing.cut import MAX_KEPT_CHARS, UNREAD, cut_short, ended_itself, unread_call, with_its_call
+from worker.dialects.parsing.json_finder import Found, find_objects, real, with_plain_keys
+from worker.dialects.parsing.leaked import MARKUP, Leaked, marked_calls, only_markup
+from worker.dialects.parsing.names import find_tool, says_final, says_none
+from worker.dialects.parsing.page import claims_result
+from worker.dialects.parsing.reasoning import without_reasoning
+from worker.dialects.parsing.schema_text import list_tools
+from worker.dialects.parsing.text import TextDialect
+from worker.dialects.parsing.tidy import tidy
+from worker.dialects.parsing.unmarked import answers_with_call
 
 _FORM = (
     'Reply with one JSON object: {"type": "tool_call", "tool_name": "…", "tool_args": {…}} or '

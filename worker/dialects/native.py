@@ -19,11 +19,11 @@ from worker.core.records import (
     ToolView,
     Turn,
 )
-from worker.dialects.cut import MAX_KEPT_CHARS, cut_short, with_its_call
-from worker.dialects.leaked import MARKUP, leaked_calls
-from worker.dialects.native_calls import requested
-from worker.dialects.text import NOTHING_SAID, observed, spoken
-from worker.dialects.tidy import tidy
+from worker.dialects.parsing.cut import MAX_KEPT_CHARS, cut_short, with_its_call
+from worker.dialects.parsing.leaked import MARKUP, leaked_calls
+from worker.dialects.parsing.native_calls import requested
+from worker.dialects.parsing.text import NOTHING_SAID, observed, spoken
+from worker.dialects.parsing.tidy import tidy
 
 _FORM = "Call a tool through the API's tool calls, or reply with the complete answer as text."
 _INSTRUCTIONS = """\

@@ -7,17 +7,17 @@ import re
 from collections.abc import Sequence
 
 from worker.core.records import JsonObject, Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.arguments import Refused
-from worker.dialects.brackets import TwoReadings, closing
-from worker.dialects.inputs import bracketed_input, plain_input
-from worker.dialects.labelled import Bad, Call, Grammar, Outcome, Said, read_labelled
-from worker.dialects.labels import Kind, Label
-from worker.dialects.named_action import named_action
-from worker.dialects.names import find_tool, says_final, says_none
-from worker.dialects.page import Page
-from worker.dialects.plain import single_text
-from worker.dialects.schema_text import list_tools
-from worker.dialects.text import TextDialect, reads_back
+from worker.dialects.parsing.arguments import Refused
+from worker.dialects.parsing.brackets import TwoReadings, closing
+from worker.dialects.parsing.inputs import bracketed_input, plain_input
+from worker.dialects.parsing.labelled import Bad, Call, Grammar, Outcome, Said, read_labelled
+from worker.dialects.parsing.labels import Kind, Label
+from worker.dialects.parsing.named_action import named_action
+from worker.dialects.parsing.names import find_tool, says_final, says_none
+from worker.dialects.parsing.page import Page
+from worker.dialects.parsing.plain import single_text
+from worker.dialects.parsing.schema_text import list_tools
+from worker.dialects.parsing.text import TextDialect, reads_back
 
 _FORM = "Write either `Thought:` and `Action: tool[[input]]`, or `Thought:` and `Final Answer:`."
 _INSTRUCTIONS = """\

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from worker.core.records import Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.arguments import Refused
-from worker.dialects.calls import read_call
-from worker.dialects.fences import fence_at
-from worker.dialects.finish import FINISH_COLON, finish, finish_colon
-from worker.dialects.inputs import json_input
-from worker.dialects.labelled import Bad, Call, Grammar, Outcome, read_labelled
-from worker.dialects.labels import Kind, Label
-from worker.dialects.named_action import named_action
-from worker.dialects.names import find_tool, says_final
-from worker.dialects.page import AFTER_INPUT, Page
-from worker.dialects.schema_text import list_tools
-from worker.dialects.text import TextDialect
+from worker.dialects.parsing.arguments import Refused
+from worker.dialects.parsing.calls import read_call
+from worker.dialects.parsing.fences import fence_at
+from worker.dialects.parsing.finish import FINISH_COLON, finish, finish_colon
+from worker.dialects.parsing.inputs import json_input
+from worker.dialects.parsing.labelled import Bad, Call, Grammar, Outcome, read_labelled
+from worker.dialects.parsing.labels import Kind, Label
+from worker.dialects.parsing.named_action import named_action
+from worker.dialects.parsing.names import find_tool, says_final
+from worker.dialects.parsing.page import AFTER_INPUT, Page
+from worker.dialects.parsing.schema_text import list_tools
+from worker.dialects.parsing.text import TextDialect
 
 _FORM = 'Write either `Thought:` and `Action: tool(name="value")`, or `Thought:` and `Action: Finish[the answer]`.'
 _INSTRUCTIONS = """\

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 
 from worker.core.records import Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.inputs import json_input
-from worker.dialects.labelled import Grammar, Outcome, read_labelled
-from worker.dialects.named_action import blob, named_action
-from worker.dialects.page import Page
-from worker.dialects.schema_text import list_tools
-from worker.dialects.text import TextDialect
+from worker.dialects.parsing.inputs import json_input
+from worker.dialects.parsing.labelled import Grammar, Outcome, read_labelled
+from worker.dialects.parsing.named_action import blob, named_action
+from worker.dialects.parsing.page import Page
+from worker.dialects.parsing.schema_text import list_tools
+from worker.dialects.parsing.text import TextDialect
 
 _FORM = (
     "Write either `Thought:`, `Action:` with the name of one tool and `Action Input:` with one JSON object, "

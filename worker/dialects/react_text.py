@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.core.records import Parsed, Reply, ToolRequest, ToolView
-from worker.dialects.inputs import plain_input
-from worker.dialects.labelled import Grammar, Outcome, read_labelled
-from worker.dialects.named_action import blob, named_action
-from worker.dialects.page import Page
-from worker.dialects.plain import as_json, single_text
-from worker.dialects.schema_text import list_tools
-from worker.dialects.text import TextDialect, reads_back
+from worker.dialects.parsing.inputs import plain_input
+from worker.dialects.parsing.labelled import Grammar, Outcome, read_labelled
+from worker.dialects.parsing.named_action import blob, named_action
+from worker.dialects.parsing.page import Page
+from worker.dialects.parsing.plain import as_json, single_text
+from worker.dialects.parsing.schema_text import list_tools
+from worker.dialects.parsing.text import TextDialect, reads_back
 
 _FORM = (
     "Write either `Thought:`, `Action:` with the name of one tool and `Action Input:` with its input, "

@@ -12,14 +12,14 @@ from typing import Protocol, TypeVar
 
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.runtime import Runtime
-from worker.store.control import bells_for, note_stopped
+from worker.store.control.stopping import bells_for, note_stopped
 from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.money import note_waste
 from worker.store.hot.readback import landed, reclaimed
-from worker.store.money import note_waste
+from worker.store.recovery.takeover import Held, release
 from worker.store.session import Store, new_token
-from worker.store.takeover import Held, release
-from worker.tasks.insisting import insist
+from worker.tasks.database_retry import insist
+from worker.tasks.runtime import Runtime
 
 
 class Claimed(Protocol):

@@ -11,9 +11,9 @@ from celery.exceptions import Ignore
 from worker.core.bells import Bell
 from worker.core.states import QUEUE_QUARANTINE, quarantine_queue
 from worker.dispatch import THINK_TASK
-from worker.runtime import Runtime, build_runtime
 from worker.settings import settings
 from worker.tasks.attempt import AttemptFailed
+from worker.tasks.runtime import Runtime, build_runtime
 
 
 class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types

@@ -27,12 +27,12 @@ from worker.core.records import (
     Turn,
 )
 from worker.dialects import dialect
-from worker.dialects.binding import Unbound, bind
+from worker.dialects.parsing.binding import Unbound, bind
+from worker.dialects.parsing.prose import prose
 from worker.dialects.prompt import messages
-from worker.dialects.prose import prose
 from worker.llm.client import ModelReply
-from worker.store.history import History
 from worker.store.hot.interface import StepRecord
+from worker.store.queries.history import History
 
 ASK_PERSON = "ask_person"
 """The tool that a person answers; no worker ever runs it."""

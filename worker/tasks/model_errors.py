@@ -32,9 +32,9 @@ from worker.core.retry import (
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
 from worker.llm.endpoint import EndpointSettings
-from worker.runtime import Runtime
-from worker.store.endpoints import PAUSES_OF_ONE, Pause, pause, why_paused
+from worker.store.control.endpoints import PAUSES_OF_ONE, Pause, pause, why_paused
 from worker.store.hot.interface import StepRecord, ThinkWork
+from worker.tasks.runtime import Runtime
 
 NO_CALL = Spent(Outcome.DEFERRED)
 

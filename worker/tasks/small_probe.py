@@ -18,10 +18,10 @@ from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings, ModelRequest
-from worker.runtime import Runtime
-from worker.store.endpoints import has_failed
+from worker.store.control.endpoints import has_failed
 from worker.store.hot.interface import ThinkWork
 from worker.tasks.model_errors import Thought, out_of_order, spent_in_vain
+from worker.tasks.runtime import Runtime
 
 QUESTION = "Answer with the one word: ready"
 _MAY_BE_OF_ONE = frozenset({PauseKind.FAILING, PauseKind.UNKNOWN, PauseKind.ACCESS, PauseKind.MODEL})

@@ -22,20 +22,20 @@ from worker.core.moves import GivenBack, ModelFailed, OverBudget, ThinkEvent, Us
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.limits.limiter import At
 from worker.llm.classify import FREE
 from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings
-from worker.llm.limits import At
 from worker.llm.watchdog import Abort
-from worker.runtime import Runtime
-from worker.store.history import history
 from worker.store.hot.interface import StepRecord, ThinkWork
 from worker.store.hot.writes import apply_think, claim_think, reserve
+from worker.store.queries.history import history
 from worker.tasks import money, small_probe
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply
-from worker.tasks.insisting import insist
+from worker.tasks.database_retry import insist
 from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
+from worker.tasks.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

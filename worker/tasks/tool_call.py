@@ -17,16 +17,16 @@ from worker.core.retry import delay_s
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
+from worker.limits.limiter import At
 from worker.llm.address import without_password
-from worker.llm.limits import At
 from worker.llm.watchdog import Abort
-from worker.runtime import Runtime
 from worker.store.hot.interface import Applied, CallWork
 from worker.store.hot.readback import started
 from worker.store.hot.writes import apply_call, claim_call, start_call
+from worker.tasks.artifacts import StoredArtifacts, StoredNotes
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
-from worker.tasks.insisting import insist
-from worker.tasks.kept import StoredArtifacts, StoredNotes
+from worker.tasks.database_retry import insist
+from worker.tasks.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from worker.cli.doctoring.finding import Finding, Level, Patient, fault
 from worker.cli.errors import one_line
 from worker.cli.output import duration
 from worker.llm.address import without_password
-from worker.store.invariants import COLD, HOT, SET_ASIDE, check
-from worker.store.migrate import NewerDatabase, known, revisions
 from worker.store.opening import open_store
-from worker.store.reads_admission import admission_health
-from worker.store.reads_fleet import serving
+from worker.store.queries.admission import admission_health
+from worker.store.queries.fleet import serving
+from worker.store.recovery.invariants import COLD, HOT, SET_ASIDE, check
+from worker.store.schema.migrate import NewerDatabase, known, revisions
 from worker.store.session import Store
 
 MOST_SKEW_S = 5.0

@@ -13,9 +13,9 @@ from worker.cli.output import duration
 from worker.cli.plans import known_queues
 from worker.llm.address import without_password
 from worker.llm.proxies import client_through, proxy_for
-from worker.store.endpoints import paused
+from worker.store.control.endpoints import paused
 from worker.store.opening import open_store
-from worker.store.reads_fleet import list_workers, serving, waiting_by_queue
+from worker.store.queries.fleet import list_workers, serving, waiting_by_queue
 
 AT_ONCE = "`stepmill models resume {}` has it asked at once."
 START = "Start one: stepmill worker --queues {queue}"

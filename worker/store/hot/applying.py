@@ -27,8 +27,8 @@ from worker.store.hot.parameters import (
     value,
     values_of,
 )
+from worker.store.schema.tables import active, attempts, endings, runs, steps, tool_calls
 from worker.store.session import NOW
-from worker.store.tables import active, attempts, endings, runs, steps, tool_calls
 
 UNDER_LEASE = active.c.token == bindparam("key_token")
 

@@ -9,8 +9,8 @@ from sqlalchemy.sql import ColumnElement
 
 from worker.core.states import BatchState, CallState, Phase, WorkerState
 from worker.store.hot.parameters import HOT_COLUMNS, KEY, THIS_ATTEMPT, THIS_CALL, THIS_STEP
+from worker.store.schema.tables import active, attempts, batches, tool_calls, workers
 from worker.store.session import NOW
-from worker.store.tables import active, attempts, batches, tool_calls, workers
 
 EARLY_S = 0.05
 """A doorbell may ring this much before its due time: timers and clocks are not that exact."""

@@ -17,8 +17,8 @@ from worker.core.moves import Hot
 from worker.core.records import Usage
 from worker.core.spending import Spent, Sums
 from worker.store.hot.interface import Lease, StepRecord
+from worker.store.schema.tables import active, attempts, steps, tool_calls
 from worker.store.session import AnyRow
-from worker.store.tables import active, attempts, steps, tool_calls
 
 
 def names_of(record: type) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from worker.core.bells import Bell
 from worker.core.moves import CallAgain, CallChange, CallDone, CallView, End, Move, Place, State, Tries
 from worker.core.spending import Spent
 from worker.core.states import Phase, quarantine_queue, think_queue
-from worker.store.endings import end_run, stop_attempts
 from worker.store.hot import applying, claiming
+from worker.store.hot.endings import end_run, stop_attempts
 from worker.store.hot.interface import Applied, CallApply, CallWork, Database, Lease, ThinkApply, ThinkWork
 from worker.store.hot.parameters import bound, hot_of, key_of, spent_of, step_of
 from worker.store.session import AnyRow

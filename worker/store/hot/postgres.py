@@ -38,7 +38,7 @@ from worker.store.hot.portable import (
     needs_bounds,
     think_bell,
 )
-from worker.store.tables import active, attempts, batches, tool_calls
+from worker.store.schema.tables import active, attempts, batches, tool_calls
 
 
 class Postgres(Portable):

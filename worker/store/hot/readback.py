@@ -7,8 +7,8 @@ from sqlalchemy import bindparam, select
 from worker.core.states import Outcome
 from worker.store.hot.interface import Lease
 from worker.store.hot.parameters import THIS_ATTEMPT, THIS_CALL, THIS_RUN, key_of
+from worker.store.schema.tables import active, attempts, tool_calls
 from worker.store.session import NOW, Store
-from worker.store.tables import active, attempts, tool_calls
 
 _CLAIMED = select(active.c.token).where(THIS_RUN, active.c.token == bindparam("key_token"))
 _CALL_CLAIMED = select(tool_calls.c.token).where(*THIS_CALL, tool_calls.c.token == bindparam("key_token"))

@@ -1,0 +1,124 @@
+"""Tool calls that a model or endpoint left in the text: read where they leave no doubt, never shown as an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worker.core.records import ToolRequest, ToolView
+from worker.dialects.parsing.call_formats import MAX_CALLS, NOT_PARSED, call_at, call_object
+from worker.dialects.parsing.call_markup import Mark, mark_at, markup_start
+from worker.dialects.parsing.fences import unwrap_whole
+from worker.dialects.parsing.labels import find_labels
+from worker.dialects.parsing.tidy import trim_tokens
+from worker.dialects.parsing.unmarked import holds_call, is_written_call, strict_json
+
+MARKUP = "tool call markup in the text"
+"""What is said to be dropped where a call was read from it."""
+_BETWEEN = re.compile(r"(?:```\w*|[\s,;`])+")
+_INVENTED = re.compile(
+    r"</?(?:tool_|function_)?(?:response|results?|outputs?|observation)\b|"
+    r"<[|｜](?:(?:observation|tool|user|tool_(?:response|result|output)s?)[|｜]>|im_start|start_header|tool▁output)|"
+    r"\[/?TOOL_RESULTS\]",
+    re.I,
+)
+_EXPLAINS = re.compile(
+    r"\b(?:for example|an example|example (?:of|call|tool)|examples?:|e\.g\.|for instance|looks? like|syntax|formats?|"
+    r"templates?|written (?:as|like)|writes?|such as|emits?|prints?|produces?|would (?:be|write|send|call)|schema|docs|"
+    r"documentation|zum beispiel|beispiel|z\.\s?b\.|so aus|par exemple|por ejemplo|per esempio)\b"
+    r"|例如|比如|格式|形如|示例",
+    re.I,
+)
+_AROUND = re.compile(r"(?:<\|start\|>\s*assistant|<\|from\|>\s*assistant|<\|im_start\|>\s*assistant)?\s*$")
+_MAX_PIECES = 200
+"""More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaked:
+    """Calls that were read from the text, the text before them, and where they stand."""
+
+    calls: tuple[ToolRequest, ...]
+    thought: str
+    start: int
+    end: int
+
+
+def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    """The calls of a text; a reason where a call was meant but cannot be read; None for plain text.
+
+    A call without markup counts where it is the whole text; elsewhere, and in the labels of a text dialect, it leaves
+    doubt.
+    """
+    body = unwrap_whole(text)
+    found = _whole(body, tools) or marked_calls(text, tools)
+    if found is None and body is not text and markup_start(body, tools) == 0:
+        found = NOT_PARSED if isinstance(marked_calls(body, tools), Leaked) else None
+    if found is None and (holds_call(text, tools) or is_written_call(body, tools)):
+        return NOT_PARSED
+    return found
+
+
+def marked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    """The calls that stand in markup; a reason where one cannot be read; None for a text without markup."""
+    start = markup_start(text, tools)
+    return None if start is None else _read(text, start, tools)
+
+
+def only_markup(text: str, start: int, end: int, tools: Sequence[ToolView]) -> bool:
+    """Whether nothing but tags, tokens and blanks stands between two places."""
+    names = frozenset(tool.name for tool in tools)
+    while start < end:
+        between = _BETWEEN.match(text, start, end) or mark_at(text, start, names)
+        if between is None:
+            return False
+        start = _end(between)
+    return True
+
+
+def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    """A text that is objects of calls and nothing else."""
+    value = strict_json(body, 0) if body[:1] in ("{", "[") else None
+    items = value if isinstance(value, list) else [value]
+    found = [call_object(item, tools) for item in items]
+    if value is None or not found or any(call is None for call in found):
+        return None
+    return _read(body, 0, tools)
+
+
+def _read(text: str, start: int, tools: Sequence[ToolView]) -> Leaked | str:
+    """All that stands from `start` on must be calls and their markup, or a result that the model invented."""
+    calls: list[ToolRequest] = []
+    names = frozenset(tool.name for tool in tools)
+    at = start
+    for _ in range(_MAX_PIECES):
+        if at >= len(text) or len(calls) >= MAX_CALLS:
+            break
+        found = call_at(text, at, tools)
+        if isinstance(found, str):
+            return found
+        between = None if found else _BETWEEN.match(text, at) or _junk(text, at, names)
+        if found is None and between is None:
+            break
+        calls += found.calls if found else ()
+        at = found.end if found else at if between is None else _end(between)
+    rest = text[at:].lstrip()
+    if not calls or (rest and not _INVENTED.match(rest) and not find_labels(rest[:80])):
+        return NOT_PARSED
+    begins = len(_AROUND.sub("", text[:start]))
+    thought = trim_tokens(text[:begins])
+    if _EXPLAINS.search(thought[-300:]):
+        return f"{NOT_PARSED} If it is an example, put it in backticks or a fenced block."
+    numbered = (ToolRequest(call.tool, call.args, f"call_{number}") for number, call in enumerate(calls, start=1))
+    return Leaked(tuple(numbered), thought, begins, at)
+
+
+def _junk(text: str, at: int, names: frozenset[str]) -> Mark | None:
+    """Markup around calls, but no result that the model invented."""
+    return None if _INVENTED.match(text, at) else mark_at(text, at, names)
+
+
+def _end(between: Any) -> int:
+    return int(between.end() if isinstance(between, re.Match) else between.end)

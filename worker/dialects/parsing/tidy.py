@@ -1,0 +1,104 @@
+"""Takes off what is no part of a reply: invisible characters, special tokens, reasoning, invented chat turns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+from worker.dialects.parsing.call_markup import opens_call
+from worker.dialects.parsing.fences import unwrap_whole
+from worker.dialects.parsing.labels import find_labels
+from worker.dialects.parsing.quoting import inside_string, quoted_in
+from worker.dialects.parsing.reasoning import without_reasoning
+
+_EDGE = " \t\r\n\f\v\u00a0\u3000\u200b\u200e\u200f\u2060\ufeff"
+_COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
+_TOKEN = (
+    r"(?:<[|｜][^<>|｜\n]{1,40}[|｜]>|</?s>|</?(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext|end_of_text)>|\[/?INST\]"
+    r"|<\|?(?:im_end|eot_id|endoftext)\|?>)"
+)
+_TRAILING = re.compile(rf"(?:{_TOKEN}\s{{0,5}})+$")
+_LEADING = re.compile(
+    r"(?:<s>|<\|begin_of_text\|>|<bos>|<\|(?:im_start|start)\|>\s*(?:assistant)?\s*|<start_of_turn>\s*model\s*"
+    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*|<\|assistant\|>\s*|\[/INST\]\s*"
+    r"|(?:assistant|model)[ \t]*(?=\n)|(?:assistant|ai)\s?[:：](?=\s))+",
+    re.I,
+)
+_TURN_END = re.compile(
+    r"(?P<token><\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|user|observation|im_start|start_header_id)\|>"
+    r"|<｜end▁of▁sentence｜>|<｜User｜>|<end_of_turn>|<start_of_turn>|</s>)(?=\s*(?:\n|$|<[|｜]|</?s>|<start))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tidy:
+    """A reply as it is to be read, and what was taken off, in words."""
+
+    text: str
+    dropped: tuple[str, ...]
+
+
+def tidy(text: str) -> Tidy:
+    """The reply without what no reader should see. What stands inside values is not touched."""
+    dropped: list[str] = []
+    text = _uncoloured(_writable(text).strip(_EDGE))
+    text = text[leading.end() :].strip(_EDGE) if (leading := _LEADING.match(text)) and leading.end() else text
+    text, reasoned = without_reasoning(text)
+    if reasoned:
+        dropped.append("a reasoning block")
+    shorter = trim_tokens(_first_turn(text.strip(_EDGE)))
+    if shorter != text.strip(_EDGE):
+        dropped.append("special tokens of the model and what followed them")
+    return Tidy(_unfenced(shorter), tuple(dropped))
+
+
+def trim_tokens(text: str) -> str:
+    """The text without blanks and special tokens at its end."""
+    while True:
+        text = text.strip(_EDGE)
+        tail = _TRAILING.search(text, max(0, len(text) - 300))
+        if tail is None or (tail.group().strip() == "</s>" and "<s>" in text):
+            return text
+        kept = _opened(text, tail.start())
+        text = text[: max(tail.start(), kept)]
+        if kept > tail.start():
+            return text
+
+
+def _opened(text: str, start: int) -> int:
+    """Where the last token from `start` on ends that announces a tool call; 0 without one."""
+    ends = [token.end() for token in re.finditer(_TOKEN, text[start:]) if opens_call(token.group())]
+    return start + ends[-1] if ends else 0
+
+
+def _first_turn(text: str) -> str:
+    """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
+    quoted = quoted_in(text)
+    for turn_end in islice(_TURN_END.finditer(text), 50):
+        if quoted.holds(turn_end.start()):
+            continue
+        if turn_end.start() == 0 or text[turn_end.start() - 1] in "`'\"":
+            continue
+        if inside_string(text, turn_end.start(), turn_end.end()):
+            continue
+        if turn_end.group("token") == "</s>" and "<s>" in text[: turn_end.start()]:
+            continue
+        return text[: turn_end.start()]
+    return text
+
+
+def _unfenced(text: str) -> str:
+    """A reply that is fenced as a whole is read as what the fence holds, if that begins with a label."""
+    body = unwrap_whole(text)
+    return body if body is not text and find_labels(body[:80]) else text
+
+
+def _uncoloured(text: str) -> str:
+    """A reply that begins with a terminal's colour, without such colours."""
+    return _COLOUR.sub("", text).strip(_EDGE) if _COLOUR.match(text) else text
+
+
+def _writable(text: str) -> str:
+    """Half characters (lone surrogates) cannot be stored; nothing else is changed."""
+    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text

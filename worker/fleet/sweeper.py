@@ -1,0 +1,130 @@
+"""The sweeper closes every gap that a crash can leave, and repeats itself harmlessly: every worker carries one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from worker.core.bells import Bell
+from worker.core.states import Outcome
+from worker.faults import reach
+from worker.fleet.inspector import Inspector
+from worker.store.control import parking
+from worker.store.control.endpoints import reopen_due
+from worker.store.control.stopping import Stopped, cancel_chunk, unfinished_cancels
+from worker.store.errors import trouble
+from worker.store.recovery import sweeps, takeover
+from worker.store.recovery.liveness import Pulse, beats, void
+from worker.tasks.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+_WHY = {
+    Outcome.LOST: "its worker died",
+    Outcome.HANDED_BACK: "its worker was stopped",
+    Outcome.TIMEOUT: "the attempt went on past its deadline",
+}
+
+
+class Sweeper:
+    """Ticks until stopped. Several may tick at once: each write repeats the evidence that it acts on."""
+
+    def __init__(self, rt: Runtime) -> None:
+        self._rt = rt
+        self._pulse = Pulse(rt.settings.dead_after_ticks)
+        self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
+        self._inspector = Inspector(rt.store)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the tick under way."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=10.0)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._rt.settings.tick_s):
+            self.tick()
+
+    def tick(self) -> None:
+        """One look at everything. An outage ends it early and proves nothing about anybody."""
+        steps: tuple[Callable[[], object], ...] = (
+            self.void_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
+            self.ring_again, self.inspect,
+        )  # fmt: skip
+        try:
+            for step in steps:
+                step()
+        except (SQLAlchemyError, RedisError) as error:
+            self._pulse.missed()
+            why = trouble(error) if isinstance(error, SQLAlchemyError) else type(error).__name__
+            log.warning("This sweep ended early, the next one starts anew: %s", why)
+        except Exception:  # a bug of ours must not end the thread on which every takeover rests
+            self._pulse.missed()
+            log.exception("This sweep failed, the next one starts anew")
+        self._rt.poke_admitter()
+
+    def void_the_dead(self) -> list[str]:
+        """Declares owners dead that stopped beating; returns them."""
+        suspects = self._pulse.tick(beats(self._rt.store), self._rt.owner.known)
+        dead = [owner for owner, seen in suspects.items() if void(self._rt.store, owner, seen)]
+        for owner in dead:
+            log.warning("Worker %s stopped beating: its work is taken over", owner)
+        return dead
+
+    def take_over(self) -> int:
+        """Ends the attempts of owners that are gone and of those past their deadline; rings for what they held."""
+        held = takeover.abandoned(self._rt.store)
+        reach("sweep.read")
+        results = [takeover.release(self._rt.store, one, self._idempotent, _WHY[one.outcome]) for one in held]
+        self._rt.dispatcher.send(takeover.bells_of(results))
+        self._rt.dispatcher.abort(one.lease.run_id for one in held if one.outcome == Outcome.TIMEOUT)
+        return sum(result is not None for result in results)
+
+    def end_overdue(self) -> int:
+        """Ends runs past their time limit."""
+        return self._abort(sweeps.end_overdue(self._rt.store))
+
+    def finish_cancels(self) -> int:
+        """Lets the rows of cancelled batches follow, some chunks a tick."""
+        ended = 0
+        for batch_id in unfinished_cancels(self._rt.store):
+            while not self._stopping.is_set() and (count := self._abort(cancel_chunk(self._rt.store, batch_id))):
+                ended += count
+        return ended
+
+    def park_and_reopen(self) -> int:
+        """Runs that cannot move give up their slots, and those that can again line up for one; due endpoints open."""
+        store, served = self._rt.store, parking.served_queues(self._rt.store)
+        moved = sweeps.park_paused(store) + reopen_due(store)
+        moved += parking.park_unserved(store, served, self._rt.settings.park_after_s)
+        return moved + parking.free_served(store, served)
+
+    def ring_again(self) -> list[Bell]:
+        """Rings again for work whose doorbell was lost, on evidence only."""
+        waiting = sweeps.unanswered(self._rt.store, self._rt.settings.resend_after_s)
+        if not waiting:
+            return []
+        lengths = self._rt.dispatcher.lengths(one.bell.queue for one in waiting)
+        missing = sweeps.lost(waiting, lengths, sweeps.claimed_up_to(self._rt.store))
+        bells = [one.bell for one in missing if sweeps.rung_again(self._rt.store, one.bell, one.sent_at)]
+        if bells:
+            log.info("%d doorbells were rung again", len(bells))
+        self._rt.dispatcher.send(bells)
+        return bells
+
+    def inspect(self) -> None:
+        """Looks whether what must always be true still is, a slice at a time."""
+        self._inspector.tick(lambda: self._rt.owner.id)
+
+    def _abort(self, stopped: Stopped) -> int:
+        self._rt.dispatcher.abort(stopped.aborted)
+        return len(stopped.run_ids)

@@ -1,0 +1,1 @@
+"""What comes of runs: the result record, its export as JSONL, CSV and Parquet, and scores."""

@@ -1,0 +1,97 @@
+"""Calls that wait for a person: approved, refused, or answered in the tool's place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, select, update
+
+from worker.core.bells import Bell
+from worker.core.machine import decide_call
+from worker.core.moves import CallEnded
+from worker.core.spending import Spent
+from worker.core.states import CallState, Outcome, Parked, Phase
+from worker.store.control.parking import READY, parked_for
+from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.portable import settle_call, view_of
+from worker.store.schema.tables import active, tool_calls
+from worker.store.session import NOW, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A call that waits for a person, and what it asks for (`approval` or `answer`)."""
+
+    run_id: str
+    step: int
+    call: int
+    tool: str
+    args: dict[str, Any]
+    held: str
+
+
+def held_calls(store: Store, run_id: str) -> list[Held]:
+    """The calls of a run that wait for a person."""
+    query = (
+        select(tool_calls)
+        .where(tool_calls.c.run_id == run_id, tool_calls.c.held.is_not(None))
+        .where(tool_calls.c.state == CallState.PENDING.value)
+        .order_by(tool_calls.c.step, tool_calls.c.call)
+    )
+    with store.read() as tx:
+        return [Held(r.run_id, r.step, r.call, r.tool, dict(r.args or {}), r.held) for r in tx.execute(query).all()]
+
+
+def approve(store: Store, held: Held) -> tuple[Bell, ...] | None:
+    """Lets a call begin. None: it no longer waits. A run that gave its slot away lines up for one instead."""
+    with store.write() as tx:
+        hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
+        freed = tx.execute(
+            update(tool_calls)
+            .where(*_key(held), tool_calls.c.held == "approval", tool_calls.c.state == CallState.PENDING.value)
+            .values(held=None, due_at=NOW, sent_at=NOW)
+            .returning(tool_calls.c.queue, tool_calls.c.attempt)
+        ).one_or_none()
+        if hot is None or freed is None:
+            tx.rollback()
+            return None
+        if hot.parked is not None:
+            _line_up(tx, held)
+            return ()
+        return (Bell(held.run_id, held.step, held.call, freed.attempt, freed.queue, held.tool),)
+
+
+def answer(store: Store, held: Held, observation: str, outcome: Outcome = Outcome.OK) -> Applied | None:
+    """Ends a held call with what a person says; a refusal is an observation too. None: it no longer waits."""
+    with store.write() as tx:
+        hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
+        waiting = (*_key(held), tool_calls.c.held.is_not(None), tool_calls.c.state == CallState.PENDING.value)
+        call = tx.execute(select(tool_calls).where(*waiting)).one_or_none()
+        if hot is None or call is None:
+            return None
+        tx.execute(update(tool_calls).where(*_key(held)).values(held=None))
+        change = decide_call(hot_of(hot), view_of(call), CallEnded(observation, outcome))
+        nobody = Lease("", held.run_id, held.step, held.call, call.attempt, "", 0.0)
+        applied = settle_call(tx, hot, call, change, Spent(Outcome.DEFERRED), nobody)
+        if hot.parked is None:
+            return applied
+        _line_up(tx, held)
+        return Applied()
+
+
+def _line_up(tx: Connection, held: Held) -> None:
+    tx.execute(update(active).where(active.c.run_id == held.run_id, parked_for(Parked.PERSON)).values(**READY))
+
+
+def _acting(held: Held) -> tuple[ColumnElement[bool], ...]:
+    return active.c.run_id == held.run_id, active.c.step == held.step, active.c.phase == Phase.ACT.value
+
+
+def _key(held: Held) -> tuple[ColumnElement[bool], ...]:
+    return (
+        tool_calls.c.run_id == held.run_id,
+        tool_calls.c.step == held.step,
+        tool_calls.c.call == held.call,
+    )

@@ -1,0 +1,198 @@
+"""Cancel, pause and resume, of runs and batches. A batch obeys one flag at once; its rows follow in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, delete, insert, select, true, update
+from sqlalchemy.sql import ColumnElement
+
+from worker.core.bells import Bell
+from worker.core.moves import End
+from worker.core.spending import Sums
+from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
+from worker.store.hot.endings import end_run, stop_attempts
+from worker.store.schema.tables import SUMS, active, batches, endings, runs, tool_calls
+from worker.store.session import NOW, Store
+
+CHUNK = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What a cancel ended, and whose attempts in flight are to be aborted."""
+
+    run_ids: tuple[str, ...]
+    aborted: tuple[str, ...] = ()
+
+
+def cancel_run(store: Store, run_id: str) -> Stopped | None:
+    """Ends a run at once, whatever it is doing. None: it had ended already."""
+    with store.write() as tx:
+        for _ in range(2):  # twice: it may be admitted in between, and then it is found in motion
+            if _end_active(tx, select(active.c.run_id).where(active.c.run_id == run_id), "cancelled by request"):
+                return Stopped((run_id,), (run_id,))
+            if _end_queued(tx, select(runs.c.id).where(runs.c.id == run_id)):
+                return Stopped((run_id,))
+        return None
+
+
+def cancel_batch(store: Store, batch_id: str) -> bool:
+    """Sets the flag that every claim and every admission respects. False: the batch had ended already.
+
+    Runs follow with `cancel_chunk`, at once by the caller and again by the sweeper until none is left.
+    """
+    statement = (
+        update(batches)
+        .where(batches.c.id == batch_id, batches.c.state == BatchState.OPEN.value)
+        .values(state=BatchState.CANCELLED.value, cancel_asked_at=NOW, sealed=True)
+    )
+    with store.write() as tx:
+        return tx.execute(statement).rowcount == 1
+
+
+def cancel_chunk(store: Store, batch_id: str, limit: int = CHUNK) -> Stopped:
+    """Ends up to `limit` runs of a cancelled batch, those in motion first."""
+    with store.write() as tx:
+        some = select(active.c.run_id).where(active.c.batch_id == batch_id).order_by(active.c.run_id).limit(limit)
+        in_motion = _end_active(tx, some, "its batch was cancelled")
+        rest = limit - len(in_motion)
+        queued = (
+            select(runs.c.id)
+            .where(runs.c.batch_id == batch_id, runs.c.state == RunState.QUEUED.value)
+            .order_by(runs.c.seq)
+            .limit(rest)
+        )
+        waiting = _end_queued(tx, queued) if rest > 0 else ()
+        return Stopped((*in_motion, *waiting), in_motion)
+
+
+def unfinished_cancels(store: Store) -> list[str]:
+    """Cancelled batches some of whose runs have not followed yet."""
+    query = select(batches.c.id).where(
+        batches.c.state == BatchState.CANCELLED.value, batches.c.finished_at.is_(None), batches.c.total > 0
+    )
+    with store.read() as tx:
+        return list(tx.execute(query).scalars())
+
+
+def _end_active(tx: Connection, which: Select[*tuple[Any, ...]], why: str) -> tuple[str, ...]:
+    # Locked in the order that `which` gives before they are deleted: two that end many runs never wait in a circle.
+    locked = list(tx.execute(which.with_for_update()).scalars())
+    if not locked:
+        return ()
+    rows = tx.execute(delete(active).where(active.c.run_id.in_(locked)).returning(*active.c)).all()
+    reserved = stop_attempts(tx, locked)
+    for row in rows:
+        steps = row.step if row.phase == Phase.ACT else row.step - 1
+        end = End(RunState.CANCELLED, message=f"The run was stopped: {why}.", partial=row.last_words)
+        end_run(tx, row, end, Sums(reserved_usd=reserved.get(row.run_id, 0.0)), row.event + 1, steps)
+    ids = tuple(row.run_id for row in rows)
+    if ids:
+        tx.execute(update(runs).where(runs.c.id.in_(ids)).values(stop_asked_at=NOW))
+    return ids
+
+
+def _end_queued(tx: Connection, which: Select[*tuple[Any, ...]]) -> tuple[str, ...]:
+    locked = list(tx.execute(which.where(runs.c.state == RunState.QUEUED.value).with_for_update()).scalars())
+    if not locked:
+        return ()
+    ended = (
+        update(runs)
+        .where(runs.c.id.in_(locked), runs.c.state == RunState.QUEUED.value)
+        .values(state=RunState.CANCELLED.value, finished_at=NOW, event=runs.c.event + 1)
+        .returning(runs.c.id, runs.c.batch_id, runs.c.owner_id, *(runs.c[name] for name in SUMS))
+    )
+    rows = tx.execute(ended).all()
+    if rows:
+        values = [
+            {"run_id": r.id, "batch_id": r.batch_id, "owner_id": r.owner_id, "state": "cancelled", "charged": 0.0}
+            # Zeros, unless it waited to be tried again.
+            | {name: getattr(r, name) for name in SUMS}
+            for r in rows
+        ]
+        tx.execute(insert(endings), values)
+    return tuple(row.id for row in rows)
+
+
+def note_stopped(store: Store, run_id: str) -> None:
+    """An attempt of a cancelled run has really stopped; the last one tells how long stopping took."""
+    with store.write() as tx:
+        stopped = update(runs).where(runs.c.id == run_id, runs.c.stop_asked_at.is_not(None)).values(stopped_at=NOW)
+        tx.execute(stopped)
+
+
+def pause_batch(store: Store, batch_id: str, reason: str = "hand", by: str | None = None) -> bool:
+    """After it no step of the batch starts; what is in flight may finish. False: not open, or paused already."""
+    statement = (
+        update(batches)
+        .where(batches.c.id == batch_id, batches.c.state == BatchState.OPEN.value, batches.c.paused_reason.is_(None))
+        .values(paused_reason=reason, paused_by=by)
+    )
+    with store.write() as tx:
+        return tx.execute(statement).rowcount == 1
+
+
+def resume_batch(store: Store, batch_id: str, budget_usd: float | None = None) -> bool:
+    """Lifts the flag; its parked runs take slots again as they come free. False: it was not paused.
+
+    `budget_usd` replaces the budget of a batch that has one, whether paused or not.
+    """
+    raised = update(batches).where(batches.c.id == batch_id, batches.c.budget_usd.is_not(None))
+    statement = (
+        update(batches)
+        .where(batches.c.id == batch_id, batches.c.paused_reason.is_not(None))
+        .values(paused_reason=None, paused_by=None, max_failures=None, max_failures_percent=None)
+    )
+    with store.write() as tx:
+        if budget_usd is not None:
+            tx.execute(raised.values(budget_usd=budget_usd))
+        return tx.execute(statement).rowcount == 1
+
+
+def pause_run(store: Store, run_id: str) -> bool:
+    """After it no step of the run starts. False: it has ended, or is paused already."""
+    moving = runs.c.state.in_([RunState.QUEUED.value, RunState.ACTIVE.value])
+    return _flag(store, run_id, True, moving)
+
+
+def resume_run(store: Store, run_id: str) -> bool:
+    """Lifts the pause of one run; it takes a slot when there is one. False: it was not paused."""
+    return _flag(store, run_id, False, true())
+
+
+def _flag(store: Store, run_id: str, paused: bool, which: ColumnElement[bool]) -> bool:
+    """Sets the flag on the hot row and on the cold one; False: it stood so already."""
+    cold = update(runs).where(runs.c.id == run_id, runs.c.paused.is_(not paused), which).values(paused=paused)
+    while True:
+        with store.write() as tx:
+            hot = tx.execute(update(active).where(active.c.run_id == run_id).values(paused=paused)).rowcount
+            state = tx.execute(cold.returning(runs.c.state)).scalar()
+            # It may have been admitted, with its former flag, while this waited for its cold row: then once more.
+            if hot or state != RunState.ACTIVE:
+                return state is not None
+            tx.rollback()
+
+
+def bells_for(tx: Connection, run_ids: Sequence[str]) -> list[Bell]:
+    """The doorbells of what these active runs have due, now or later: rung when they take a slot again."""
+    thinking = select(active, (active.c.due_at - NOW).label("due_in_s")).where(
+        active.c.run_id.in_(run_ids), active.c.token.is_(None), active.c.phase != Phase.ACT.value
+    )
+    acting = (
+        select(tool_calls, (tool_calls.c.due_at - NOW).label("due_in_s"))
+        .join(active, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
+        .where(active.c.run_id.in_(run_ids), active.c.phase == Phase.ACT.value)
+        .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.held.is_(None))
+    )
+    bells = [
+        Bell(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined), due_in_s=max(0.0, r.due_in_s))
+        for r in tx.execute(thinking).all()
+    ]
+    bells += [
+        Bell(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool, max(0.0, r.due_in_s))
+        for r in tx.execute(acting).all()
+    ]
+    return bells

@@ -1,0 +1,1 @@
+"""What happens without anybody asking: liveness, takeover, the sweeper's looks, and invariants."""

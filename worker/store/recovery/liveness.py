@@ -1,0 +1,136 @@
+"""Who is alive: registration, heartbeats, and the voiding of owners that stopped beating."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import insert, select, update
+
+from worker.core.states import ENDED, QUEUE_INTERACTIVE, QUEUE_THINK, WorkerState
+from worker.store.schema.tables import runs, workers
+from worker.store.session import NOW, Store
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """A worker process as others see it."""
+
+    name: str
+    queues: Sequence[str]
+    pool: str
+    slots: int
+    tools: Sequence[str] = ()
+
+
+def register(store: Store, info: WorkerInfo) -> str:
+    """Makes this process start known and returns its owner id: a UUID, never a name that a restart would take again."""
+    worker_id = str(uuid.uuid4())
+    with store.write() as tx:
+        tx.execute(
+            insert(workers).values(
+                id=worker_id, name=info.name, host=socket.gethostname(), pid=os.getpid(), queues=list(info.queues),
+                pool=info.pool, slots=info.slots, tools=list(info.tools), state=WorkerState.UP.value,
+                started_at=NOW, beat_at=NOW,
+            )
+        )  # fmt: skip
+    return worker_id
+
+
+def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
+    """One heartbeat. False: the owner is void, whatever it holds is lost, and it must register anew."""
+    statement = (
+        update(workers)
+        .where(workers.c.id == worker_id, workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
+        .values(beat=workers.c.beat + 1, beat_at=NOW, stuck=stuck)
+    )
+    with store.write() as tx:
+        return tx.execute(statement).rowcount == 1
+
+
+def count_violations(store: Store, worker_id: str, count: int) -> None:
+    """Adds what this worker's inspection found to its row, where everybody sees it."""
+    found = update(workers).where(workers.c.id == worker_id)
+    with store.write() as tx:
+        tx.execute(found.values(violations=workers.c.violations + count))
+
+
+def ended_among(store: Store, run_ids: Sequence[str]) -> set[str]:
+    """Those of these runs that have ended: whoever still works for one may stop."""
+    ended = [state.value for state in ENDED]
+    with store.read() as tx:
+        return set(tx.execute(select(runs.c.id).where(runs.c.id.in_(run_ids), runs.c.state.in_(ended))).scalars())
+
+
+def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
+    """`draining` and `stopped`, by the worker itself. False: it was void already."""
+    ended = NOW if state == WorkerState.STOPPED else None
+    statement = (
+        update(workers)
+        .where(workers.c.id == worker_id, workers.c.state != WorkerState.VOID.value)
+        .values(state=state.value, ended_at=ended)
+    )
+    with store.write() as tx:
+        return tx.execute(statement).rowcount == 1
+
+
+class Pulse:
+    """What one sweeper has seen of every owner's heartbeat. It trusts its own ticks only, never a clock.
+
+    An owner is suspect after `dead_after` consecutive successful ticks without a change: an outage of the database or
+    a clock that jumps gives no ticks, so it voids nobody.
+    """
+
+    def __init__(self, dead_after: int) -> None:
+        self.dead_after = dead_after
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def tick(self, beats: Mapping[str, int], own: str | None = None) -> dict[str, int]:
+        """One successful look at all beating owners. Returns the suspects with the beat they stopped at.
+
+        `own` is who looks. While its own beats do not arrive either (a full disk can be read), silence proves nothing.
+        """
+        seen = {}
+        for owner, count in beats.items():
+            last, unchanged = self._seen.get(owner, (count, -1))
+            seen[owner] = (count, unchanged + 1 if count == last else 0)
+        self._seen = seen
+        if own is not None and (own not in seen or seen[own][1] > self.dead_after // 2):
+            self.missed()
+            return {}
+        return {owner: count for owner, (count, unchanged) in seen.items() if unchanged >= self.dead_after}
+
+    def missed(self) -> None:
+        """A tick that failed proves nothing; counting starts again."""
+        self._seen = {owner: (count, 0) for owner, (count, _) in self._seen.items()}
+
+
+def beats(store: Store) -> dict[str, int]:
+    """The heartbeat counters of all owners that may hold leases."""
+    query = select(workers.c.id, workers.c.beat).where(
+        workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value])
+    )
+    with store.read() as tx:
+        return {row.id: row.beat for row in tx.execute(query)}
+
+
+def thinkers(store: Store) -> int:
+    """How many live workers call models."""
+    with store.read() as tx:
+        live = tx.execute(select(workers.c.queues).where(workers.c.state == WorkerState.UP.value)).scalars()
+        return sum(bool({QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues or ())) for queues in live)
+
+
+def void(store: Store, worker_id: str, seen_beat: int) -> bool:
+    """Declares an owner dead, on the evidence that its counter still stands where it was seen. False: it beat again."""
+    statement = (
+        update(workers)
+        .where(workers.c.id == worker_id, workers.c.beat == seen_beat)
+        .where(workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
+        .values(state=WorkerState.VOID.value, ended_at=NOW)
+    )
+    with store.write() as tx:
+        return tx.execute(statement).rowcount == 1

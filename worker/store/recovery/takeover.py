@@ -1,0 +1,153 @@
+"""Taking over what dead, stopped or overdue owners held: their attempts end without result, and work goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import and_, or_, select
+
+from worker.core.bells import Bell
+from worker.core.machine import decide_call, decide_think, unknown_outcome
+from worker.core.moves import (
+    CallChange,
+    CallEnded,
+    CallEvent,
+    CallRetried,
+    CallView,
+    GivenBack,
+    Hot,
+    ModelFailed,
+    ThinkEvent,
+)
+from worker.core.spending import Spent
+from worker.core.states import CallState, Outcome, Phase, WorkerState
+from worker.store.admission.submit import get_configuration
+from worker.store.hot.interface import Applied, Lease
+from worker.store.hot.parameters import hot_of
+from worker.store.hot.writes import apply_call, apply_think
+from worker.store.schema.tables import active, attempts, tool_calls, workers
+from worker.store.session import NOW, AnyRow, Store
+
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease somebody else holds (or held), with what was seen of it."""
+
+    lease: Lease
+    tool: str = ""
+    outcome: Outcome = Outcome.LOST
+
+
+def abandoned(store: Store) -> list[Held]:
+    """Leases whose owner is void or stopped, and leases past their own deadline. Reads the hot table only."""
+    thinking = (
+        select(active, workers.c.state.label("owner_state"))
+        .join(workers, workers.c.id == active.c.worker_id)
+        .where(active.c.token.is_not(None), or_(workers.c.state.in_(_GONE), active.c.lease_until < NOW))
+    )
+    acting = (
+        select(tool_calls, workers.c.state.label("owner_state"))
+        .select_from(active)
+        .join(tool_calls, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
+        .join(workers, workers.c.id == tool_calls.c.worker_id)
+        .where(active.c.phase == Phase.ACT.value, tool_calls.c.state == CallState.RUNNING.value)
+        .where(or_(workers.c.state.in_(_GONE), tool_calls.c.lease_until < NOW))
+    )
+    with store.read() as tx:
+        rows = [(row, 0, "") for row in tx.execute(thinking.limit(AT_ONCE)).all()]
+        rows += [(row, row.call, row.tool) for row in tx.execute(acting.limit(AT_ONCE)).all()]
+    return [Held(_lease(row, call), tool, _WHY[WorkerState(row.owner_state)]) for row, call, tool in rows]
+
+
+_GONE = [WorkerState.VOID.value, WorkerState.STOPPED.value]
+_WHY = {
+    WorkerState.VOID: Outcome.LOST,
+    WorkerState.STOPPED: Outcome.HANDED_BACK,
+    # Alive, but the attempt is past its deadline.
+    WorkerState.UP: Outcome.TIMEOUT,
+    WorkerState.DRAINING: Outcome.TIMEOUT,
+}
+
+
+def _lease(row: AnyRow, call: int) -> Lease:
+    return Lease(row.token, row.run_id, row.step, call, row.attempt, row.worker_id, 0.0)
+
+
+def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[Held]:
+    """All leases of one owner, to be handed back (a worker that shuts down)."""
+    thinking = select(active).where(active.c.worker_id == worker_id, active.c.token.is_not(None))
+    acting = (
+        select(tool_calls)
+        .join(active, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
+        .where(tool_calls.c.worker_id == worker_id, tool_calls.c.state == CallState.RUNNING.value)
+    )
+    with store.read() as tx:
+        rows = [(row, 0, "") for row in tx.execute(thinking).all()]
+        rows += [(row, row.call, row.tool) for row in tx.execute(acting).all()]
+    return [Held(_lease(row, call), tool, outcome) for row, call, tool in rows]
+
+
+def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: str) -> Applied | None:
+    """Ends an attempt without result; None: somebody else did already. Safe for any number of sweepers at once.
+
+    A call that had begun its effect and is not idempotent is not repeated: its observation says so.
+    """
+    spent = Spent(held.outcome.value, error=reason, wasted=True, billed=held.lease.call == 0)
+    if held.lease.call:
+        repeatable = idempotent.get(held.tool, False)
+
+        def decide(hot: Hot, view: CallView) -> CallChange:
+            view = replace(view, idempotent=repeatable)
+            return decide_call(hot, view, _call_event(held, view, reason))
+
+        return apply_call(store, held.lease, decide, spent)
+    with store.read() as tx:
+        row = tx.execute(select(active).where(active.c.token == held.lease.token)).one_or_none()
+    if row is None:
+        return None
+    hot = hot_of(row)
+    config = get_configuration(store, row.config_hash)
+    spent = replace(spent, priced=hot.allotment_usd is not None or hot.cost_usd > 0)
+    return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), config), spent)
+
+
+def _think_event(held: Held, reason: str) -> ThinkEvent:
+    if held.outcome == Outcome.TIMEOUT:
+        return ModelFailed(reason, retry_in_s=0.0, reason=reason)
+    return GivenBack(held.outcome.value, reason=reason)
+
+
+def _call_event(held: Held, view: CallView, reason: str) -> CallEvent:
+    if held.outcome == Outcome.TIMEOUT and view.started and not view.idempotent:
+        return CallEnded(unknown_outcome(view.tool), Outcome.TIMEOUT)
+    if held.outcome == Outcome.TIMEOUT:
+        return CallRetried(reason, retry_in_s=0.0)
+    return GivenBack(held.outcome.value, reason=reason)
+
+
+def bells_of(results: Sequence[Applied | None]) -> list[Bell]:
+    """The doorbells of those that landed."""
+    return [bell for applied in results if applied for bell in applied.bells]
+
+
+def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int, worker_id: str) -> Lease | None:
+    """The open lease of one attempt by one owner: how a parent process finds what its dead pool child held."""
+    query = select(attempts).where(
+        attempts.c.run_id == run_id, attempts.c.step == step, attempts.c.call == call, attempts.c.attempt == attempt,
+        attempts.c.worker_id == worker_id, attempts.c.ended_at.is_(None),
+    )  # fmt: skip
+    with store.read() as tx:
+        row = tx.execute(query).first()
+    return Lease(row.token, run_id, step, call, attempt, worker_id, 0.0) if row else None
+
+
+def tool_of(store: Store, lease: Lease) -> str:
+    """The tool that a tool call's lease is for; "" for a model call."""
+    query = select(tool_calls.c.tool).where(
+        tool_calls.c.run_id == lease.run_id, tool_calls.c.step == lease.step, tool_calls.c.call == lease.call
+    )
+    with store.read() as tx:
+        return tx.execute(query).scalar() or ""

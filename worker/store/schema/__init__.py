@@ -1,0 +1,1 @@
+"""The tables, and the migrations that lead to them."""
