@@ -56,7 +56,7 @@ def create_app(context: Context) -> FastAPI:
         app.state.rooms = Rooms()
         await run_in_threadpool(_tidy, context)
         context.admitter.start()
-        context.admitter.poke()
+        context.admitter.wake()
         yield
         await run_in_threadpool(context.admitter.stop)
         context.store.dispose()

@@ -11,8 +11,8 @@ from fastapi import Depends, Request
 from api.scores import Scores
 from tools.registry import Registry
 from worker.agents import Agents
-from worker.core.bells import Bell
 from worker.core.config import RunConfig
+from worker.core.work_messages import WorkMessage
 from worker.llm.prices import PriceTable
 from worker.settings import Settings
 from worker.store.admission.submit import get_configuration
@@ -20,9 +20,9 @@ from worker.store.session import Store
 
 
 class Sender(Protocol):
-    """Who rings doorbells and tells workers to stop; `worker.dispatch.Dispatcher` is one."""
+    """Who sends work messages and tells workers to stop; `worker.dispatch.Dispatcher` is one."""
 
-    def send(self, bells: Sequence[Bell]) -> None: ...
+    def send(self, work_messages: Sequence[WorkMessage]) -> None: ...
 
     def abort(self, run_ids: Iterable[str]) -> None: ...
 
@@ -38,7 +38,7 @@ class Sender(Protocol):
 class Admits(Protocol):
     """Who fills free slots; `worker.admitter.Admitter` is one."""
 
-    def poke(self) -> None: ...
+    def wake(self) -> None: ...
 
     def admit_soon(self) -> None: ...
 

@@ -96,7 +96,7 @@ class WorkerShown(BaseModel):
 
 
 class QueueShown(BaseModel):
-    """A queue: doorbells in Redis (null: Redis is away), due work that nobody has claimed, workers."""
+    """A queue: work messages in Redis (null: Redis is away), due work that nobody has claimed, workers."""
 
     queue: str
     length: int | None

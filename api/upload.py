@@ -20,7 +20,7 @@ from worker.core.errors import UserError
 
 T = TypeVar("T")
 
-AT_ONCE = 8
+UPLOADS_AT_ONCE = 8
 """Uploads read at the same time; others wait, so that slow senders leave threads to the rest of the API."""
 OF_ONE_CLIENT = 4
 """Of these, how many may be of one client: an address with its key."""
@@ -38,7 +38,7 @@ class Rooms:
 
     def __init__(self) -> None:
         self.asks = anyio.CapacityLimiter(ASKED_AT_ONCE)
-        self.uploads = anyio.CapacityLimiter(AT_ONCE)
+        self.uploads = anyio.CapacityLimiter(UPLOADS_AT_ONCE)
         self._clients: dict[str, anyio.CapacityLimiter] = {}
         self._here: Counter[str] = Counter()
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.context import Context
-from worker.core.bells import Bell
 from worker.core.given import showable
 from worker.core.records import JsonObject
+from worker.core.work_messages import WorkMessage
 from worker.results.record import cost, error_record, moment, result_record, usage, wasted
 from worker.store.queries.common import ENDED_STATES, error_counts, get_batch, requeued_sums
 from worker.store.queries.fleet import serving
@@ -164,7 +164,7 @@ def call_view(row: AnyRow) -> JsonObject:
         "attempt": row.attempt,
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),
-        "task_id": Bell(row.run_id, row.step, row.call, row.attempt, row.queue).task_id,
+        "task_id": WorkMessage(row.run_id, row.step, row.call, row.attempt, row.queue).task_id,
     }
 
 
@@ -183,7 +183,7 @@ def attempt_view(row: AnyRow) -> JsonObject:
         "cost_usd": row.cost_usd,
         "reserved_usd": row.reserved_usd,
         "wasted": bool(row.wasted),
-        "task_id": Bell(row.run_id, row.step, row.call, row.attempt, row.queue or "").task_id,
+        "task_id": WorkMessage(row.run_id, row.step, row.call, row.attempt, row.queue or "").task_id,
     }
 
 

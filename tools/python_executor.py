@@ -9,7 +9,7 @@ from dataclasses import replace
 from tools.base import File, ToolContext, ToolError, tool
 from tools.config import ToolSettings
 from tools.isolation.launching import Launch, Outcome, run_isolated
-from tools.isolation.limits import Limits
+from tools.isolation.limits import ResourceLimits
 from tools.isolation.mechanism import REMEDY, command_prefix_for, mechanism, why_none
 
 TIME_S = 55.0
@@ -34,7 +34,7 @@ def python_executor(code: str, context: ToolContext) -> str | list[str | File]:
     if name is None:
         raise ToolError(f"Python cannot be run here, since no isolation works ({why_none(setting)}). {REMEDY}")
     fenced = _FENCED.fullmatch(code)
-    limits = replace(Limits(), time_s=min(TIME_S, context.remaining_s()))
+    limits = replace(ResourceLimits(), time_s=min(TIME_S, context.remaining_s()))
     launch = Launch(name, fenced[1] if fenced else code, limits, command_prefix_for(name))
     outcome = run_isolated(launch, context.stopped)
     _raise_if_ended(outcome, limits)
@@ -43,7 +43,7 @@ def python_executor(code: str, context: ToolContext) -> str | list[str | File]:
     return [text or "Done.", *files] if files else text or _NOTHING
 
 
-def _raise_if_ended(outcome: Outcome, limits: Limits) -> None:
+def _raise_if_ended(outcome: Outcome, limits: ResourceLimits) -> None:
     if outcome.failure:
         raise ToolError(f"The program was not run: isolation failed ({outcome.failure}).", retryable=True)
     if outcome.stopped is None:

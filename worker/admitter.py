@@ -1,4 +1,4 @@
-"""The thread that admits: poked by submit, end, resume and un-park, it fills free slots and rings for them."""
+"""The thread that admits: woken by submit, end, resume and un-park, it fills free slots and sends their messages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from worker.store.session import Store
 log = logging.getLogger(__name__)
 
 PAUSE_S = 0.1
-"""Between two admissions: a stream of endings is settled by the dozen; the first poke after a rest does not wait."""
+"""Between two admissions: a stream of endings is settled by the dozen; the first wake after a rest does not wait."""
 
 IDLE_S = 10.0
-"""Without a poke one admits this often, so that the last success on record tells whether admission is possible."""
+"""Without a wake one admits this often, so that the last success on record tells whether admission is possible."""
 
 
 def capacity_of(settings: Settings) -> Capacity:
@@ -30,7 +30,7 @@ def capacity_of(settings: Settings) -> Capacity:
 
 
 class Admitter:
-    """Many processes have one; the database's lock lets one admit at a time, and pokes meanwhile count as one."""
+    """Many processes have one; the database's lock lets one admit at a time, and wakes meanwhile count as one."""
 
     def __init__(self, store: Store, dispatcher: Dispatcher, capacity: Capacity) -> None:
         self._store = store
@@ -54,12 +54,12 @@ class Admitter:
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         """Something changed that may let runs in. Returns at once."""
         self._poked.set()
 
     def admit_now(self) -> int:
-        """Admits in the calling thread and rings; returns how many runs began. Raises what the database raises.
+        """Admits in the calling thread and sends; returns how many runs began. Raises what the database raises.
 
         Of threads that ask at once one admits for all: an admission that began after a thread asked serves it too.
         """
@@ -71,8 +71,8 @@ class Admitter:
             admission = admit(self._store, self._capacity)
             self._served = upto
         reach("admit.committed")
-        self._dispatcher.send(admission.bells)
-        return len(admission.bells)
+        self._dispatcher.send(admission.work_messages)
+        return len(admission.work_messages)
 
     def admit_soon(self) -> None:
         """Admits now if the database lets it, for a run that somebody waits for; else the thread does when it can.
@@ -80,13 +80,13 @@ class Admitter:
         Nor does anybody stand in line for an admission under way: in a crowd that takes longer than all the rest.
         """
         if self._admitting.locked():
-            self.poke()
+            self.wake()
             return
         try:
             self.admit_now()
         except SQLAlchemyError as error:
             log.warning("Admission was not possible at once: %s", trouble(error))
-            self.poke()
+            self.wake()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -97,8 +97,8 @@ class Admitter:
             try:
                 self.admit_now()
             except SQLAlchemyError as error:
-                # Every sweeper pokes again; an outage of the database costs time, not runs.
+                # Every sweeper wakes again; an outage of the database costs time, not runs.
                 log.warning("Admission was not possible: %s", trouble(error))
             except Exception:  # a bug of ours must not end the thread through which every run begins
-                log.exception("Admission failed; the next poke tries again")
+                log.exception("Admission failed; the next wake tries again")
             self._stopping.wait(PAUSE_S)

@@ -60,7 +60,7 @@ def make_app(config: Settings) -> Celery:
             "socket_connect_timeout": 5.0,
             "socket_keepalive": True,
             "priority_steps": [0],
-            # A lost doorbell is rung again by a sweeper: Redis need not remember who fetched it.
+            # A lost work message is sent again by a sweeper: Redis need not remember who fetched it.
             "ack_emulation": False,
         },
     )

@@ -1,4 +1,4 @@
-"""The only sender. A message is a doorbell: ids, sent after the commit that makes it true, and never relied upon."""
+"""The only sender. A message carries ids; it is sent after the commit that makes it true, and never relied upon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 from worker.hints import Hints, heard
 
 log = logging.getLogger(__name__)
@@ -32,50 +32,49 @@ PROBE_KEY = "stepmill.probe"
 
 
 class Dispatcher:
-    """Rings doorbells over the application's broker. Safe to share between threads."""
+    """Sends work messages over the application's broker. Safe to share between threads."""
 
     def __init__(self, app: Celery, redis: Redis) -> None:
         self._app = app
         self.redis = redis
-        self._timer = _Timer(self._ring)
+        self._timer = _Timer(self._send)
         self._hints = Hints(redis)
 
-    def send(self, bells: Sequence[Bell]) -> None:
-        """Rings those that are due, and the others when they are. An absent broker loses nothing: sweepers ring."""
-        self.changed(bell.run_id for bell in bells)
-        now = [bell for bell in bells if bell.due_in_s <= 0]
-        self._timer.add(bell for bell in bells if bell.due_in_s > 0)
+    def send(self, messages: Sequence[WorkMessage]) -> None:
+        """Sends those that are due, and the others when they are. What cannot be sent is sent again by sweepers."""
+        self.changed(message.run_id for message in messages)
+        now = [message for message in messages if message.due_in_s <= 0]
+        self._timer.add(message for message in messages if message.due_in_s > 0)
         if now:
-            self._ring(now)
+            self._send(now)
 
-    def _ring(self, bells: Sequence[Bell]) -> None:
+    def _send(self, messages: Sequence[WorkMessage]) -> None:
         try:
             with self._app.producer_or_acquire(None) as producer:
-                if len(bells) == 1:
-                    self._publish(bells[0], producer)
+                if len(messages) == 1:
+                    self._publish(messages[0], producer)
                     return
                 with producer.batch():
-                    for bell in bells:
-                        self._publish(bell, producer)
+                    for message in messages:
+                        self._publish(message, producer)
         except SENDING_FAILS as error:
-            log.warning("%d doorbells could not be rung, sweepers will: %s", len(bells), error)
+            log.warning("%d work messages could not be sent, sweepers will send them: %s", len(messages), error)
 
-    def _publish(self, bell: Bell, producer: Any) -> None:
-        call = f" call={bell.call}" if bell.call else ""
-        ids = [bell.run_id, bell.step, bell.call, bell.attempt]
-        message = self._app.amqp.as_task_v2(
-            bell.task_id,
-            f"tools.{bell.tool}" if bell.call else THINK_TASK,
-            ids,
+    def _publish(self, message: WorkMessage, producer: Any) -> None:
+        call = f" call={message.call}" if message.call else ""
+        task = self._app.amqp.as_task_v2(
+            message.task_id,
+            f"tools.{message.tool}" if message.call else THINK_TASK,
+            [message.run_id, message.step, message.call, message.attempt],
             ignore_result=True,
             # Ids only: what a run is about stays out of logs and of Flower.
-            argsrepr=f"run={bell.run_id} step={bell.step}{call} attempt={bell.attempt} queue={bell.queue}",
+            argsrepr=f"run={message.run_id} step={message.step}{call} attempt={message.attempt} queue={message.queue}",
             kwargsrepr="",
         )
-        # Past `send_task`, whose routes, signals and retries a doorbell has no use for and which take twice as long.
+        # Past `send_task`, whose routes, signals and retries a message has no use for and which take twice as long.
         producer.publish(
-            message.body, exchange="", routing_key=bell.queue, serializer="json", headers=message.headers, retry=False,
-            **message.properties,
+            task.body, exchange="", routing_key=message.queue, serializer="json", headers=task.headers, retry=False,
+            **task.properties,
         )  # fmt: skip
 
     def abort(self, run_ids: Iterable[str]) -> None:
@@ -97,7 +96,7 @@ class Dispatcher:
         return heard(self.redis)
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
-        """How many doorbells wait in each queue. Raises `RedisError`."""
+        """How many work messages wait in each queue. Raises `RedisError`."""
         names = sorted(set(queues))
         with self.redis.pipeline(transaction=False) as pipe:
             for name in names:
@@ -112,19 +111,19 @@ class Dispatcher:
 class _Timer:
     """Rings later, from one thread a process. Lost with the process: the due time stands in the database."""
 
-    def __init__(self, ring: Any) -> None:
-        self._ring = ring
-        self._heap: list[tuple[float, int, Bell]] = []
+    def __init__(self, send: Any) -> None:
+        self._send = send
+        self._heap: list[tuple[float, int, WorkMessage]] = []
         self._serial = itertools.count()
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def add(self, bells: Iterable[Bell]) -> None:
+    def add(self, work_messages: Iterable[WorkMessage]) -> None:
         with self._wake:
-            for bell in bells:
-                heapq.heappush(self._heap, (time.monotonic() + bell.due_in_s, next(self._serial), bell))
+            for work_message in work_messages:
+                heapq.heappush(self._heap, (time.monotonic() + work_message.due_in_s, next(self._serial), work_message))
             if self._heap and self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="doorbell-timer", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="due-messages", daemon=True)
                 self._thread.start()
             self._wake.notify()
 
@@ -136,7 +135,7 @@ class _Timer:
                 due = []
                 while self._heap and self._heap[0][0] <= time.monotonic():
                     due.append(heapq.heappop(self._heap)[2])
-            self._ring(due)
+            self._send(due)
 
 
 def connect_redis(url: str, **options: Any) -> Redis:

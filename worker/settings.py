@@ -64,9 +64,9 @@ class Settings(BaseSettings):
     tick_s: float = Field(2.0, gt=0, le=3_600)
     """The sweeper looks this often."""
     dead_after_ticks: int = Field(5, ge=2, le=10_000)
-    """Consecutive successful ticks without a new beat until an owner is void."""
+    """Consecutive successful ticks without a new beat until a worker is declared dead."""
     resend_after_s: float = Field(5.0, gt=0, le=86_400)
-    """A doorbell that nobody answered is rung again no sooner, and only on evidence that it was lost."""
+    """A work message that nobody answered is sent again no sooner, and only on evidence that it was lost."""
     park_after_s: float = Field(15.0, gt=0, le=86_400)
     """A run whose tool group has no worker for this long gives its slot to others."""
     drain_grace_s: float = Field(8.0, ge=0, le=86_400)

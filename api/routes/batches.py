@@ -103,7 +103,7 @@ def _answer(here: Context, response: Response, taken: Taken, options: BatchOptio
     elif options.klass == Klass.INTERACTIVE:
         here.admitter.admit_soon()
     else:
-        here.admitter.poke()
+        here.admitter.wake()
     row = get_batch(here.store, taken.batch_id)
     if row is None:
         raise no_batch(taken.batch_id)
@@ -163,7 +163,7 @@ def _cancel_rest(here: Context, batch_id: str) -> None:
     """What is not reached here (this process may end) a sweeper does."""
     while (stopped := cancel_chunk(here.store, batch_id)).run_ids:
         _cancelled(here, stopped)
-    here.admitter.poke()
+    here.admitter.wake()
 
 
 def _cancelled(here: Context, stopped: Stopped) -> None:
@@ -192,7 +192,7 @@ def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(
         # What is allotted is already promised to runs in motion.
         raise Conflict(f"A budget can only be raised, and this one is ${found['budget_usd']:.2f} already.")
     changed = resume_batch(here.store, batch_id, budget_usd)
-    here.admitter.poke()
+    here.admitter.wake()
     return _details(here, batch_id) | {"changed": changed}
 
 
@@ -205,5 +205,5 @@ def retry(batch_id: str, here: Here, codes: Annotated[str, Query()] = "") -> Jso
         retried = retry_batch(here.store, batch_id, wanted)
     except StillStopping:
         raise Conflict("The batch is still being cancelled.", "Try again in a moment.") from None
-    here.admitter.poke()
+    here.admitter.wake()
     return _details(here, batch_id) | {"retried": retried, "changed": retried > 0}

@@ -16,7 +16,7 @@ from worker.core.given import Given
 from worker.core.records import JsonObject
 from worker.core.states import Outcome
 from worker.store.control import held
-from worker.store.control.held import Held
+from worker.store.control.held import HeldCall
 from worker.store.queries.runs import get_run
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -53,11 +53,11 @@ def waiting(run_id: str, here: Here) -> JsonObject:
 def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
     """Lets a call begin."""
     one = _one(here, run_id, which or Which(), "approval")
-    bells = held.approve(here.store, one)
-    if bells is None:
+    work_messages = held.approve(here.store, one)
+    if work_messages is None:
         raise _gone(run_id)
-    here.sender.send(bells)
-    here.admitter.poke()
+    here.sender.send(work_messages)
+    here.admitter.wake()
     return {"run_id": run_id, "approved": asdict(one)}
 
 
@@ -78,22 +78,22 @@ def answer(run_id: str, here: Here, reply: Reply) -> JsonObject:
     return {"run_id": run_id, "answered": asdict(one)}
 
 
-def _finish(here: Context, one: Held, observation: str, outcome: Outcome) -> None:
+def _finish(here: Context, one: HeldCall, observation: str, outcome: Outcome) -> None:
     applied = held.answer(here.store, one, observation, outcome)
     if applied is None:
         raise _gone(one.run_id)
     here.sender.changed((one.run_id,))
-    here.sender.send(applied.bells)
-    here.admitter.poke()
+    here.sender.send(applied.work_messages)
+    here.admitter.wake()
 
 
-def _held(here: Context, run_id: str) -> list[Held]:
+def _held(here: Context, run_id: str) -> list[HeldCall]:
     if get_run(here.store, run_id) is None:
         raise no_run(run_id)
     return held.held_calls(here.store, run_id)
 
 
-def _one(here: Context, run_id: str, which: Which, kind: str) -> Held:
+def _one(here: Context, run_id: str, which: Which, kind: str) -> HeldCall:
     """The call that is meant. Raises `Conflict` where none waits, or where several do and none was named."""
     found = [
         one

@@ -58,7 +58,7 @@ def resume_model(endpoint_id: str, here: Here) -> JsonObject:
     """Lets it be called again; its waiting runs go on as slots come free."""
     _found(here, endpoint_id)
     changed = resume(here.store, endpoint_id)
-    here.admitter.poke()
+    here.admitter.wake()
     return _seen(here, endpoint_id) | {"changed": changed}
 
 

@@ -18,11 +18,11 @@ from api.schema import WITH_BODY, answers
 from api.shapes import Asked, Page, Run, RunChanged, RunDetails
 from api.upload import parsed, read_whole
 from api.views import attempt_view, dialect_of, run_view, trace_view
-from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
 from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
+from worker.core.work_messages import WorkMessage
 from worker.questions import Reader, Refused, Rules
 from worker.store.admission.submit import LOCAL_OWNER, NewBatch
 from worker.store.control.retry import StillStopping, retry_run
@@ -65,7 +65,7 @@ def _ask(here: Context, given: Any) -> JsonObject:
     if not taken.existing and options.klass == Klass.INTERACTIVE:
         here.admitter.admit_soon()
     elif not taken.existing:
-        here.admitter.poke()
+        here.admitter.wake()
     (row,) = page_of_batch(here.store, Filter(batch_id=taken.batch_id), 0, 1)
     simulated = here.configuration(row.config_hash).simulated
     return {"run_id": row.id, "batch_id": taken.batch_id, "existing": taken.existing, "simulated": simulated}
@@ -120,7 +120,7 @@ def _details(here: Context, row: AnyRow) -> JsonObject:
         "dialect": dialect_of(here, row),
         "phase": row.phase,
         "waiting": why_run(here.store, row, serving(here.store)) if row.state not in ENDED else None,
-        "task_id": Bell(row.id, row.step, 0, row.attempt, row.queue).task_id if moving else None,
+        "task_id": WorkMessage(row.id, row.step, 0, row.attempt, row.queue).task_id if moving else None,
         "trace": [step | {"task_id": thoughts.get(step["step"])} for step in trace],
         "attempts_log": log,
     }
@@ -139,7 +139,7 @@ def cancel(run_id: str, here: Here) -> JsonObject:
     stopped = cancel_run(here.store, run_id)
     if stopped is not None:
         here.sender.abort(stopped.aborted)
-        here.admitter.poke()
+        here.admitter.wake()
     return _changed(here, run_id, stopped is not None)
 
 
@@ -155,7 +155,7 @@ def resume(run_id: str, here: Here) -> JsonObject:
     """Lets a paused run go on."""
     _found(here, run_id)
     changed = resume_run(here.store, run_id)
-    here.admitter.poke()
+    here.admitter.wake()
     return _changed(here, run_id, changed)
 
 
@@ -169,5 +169,5 @@ def retry(run_id: str, here: Here) -> JsonObject:
         raise Conflict("Its batch is still being cancelled.", "Try again in a moment.") from None
     if not changed:
         raise Conflict(f"The run is {row.state}; only failed and cancelled runs are tried again.")
-    here.admitter.poke()
+    here.admitter.wake()
     return _changed(here, run_id, changed)

@@ -1,4 +1,4 @@
-"""The application over a real database, with a sender that records instead of ringing."""
+"""The application over a real database, with a sender that records instead of sending."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from api.scores import Scores
 from tests.store.conftest import World, store, world
 from tools.registry import load_tools
 from worker.agents import load_agents
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 from worker.settings import Settings
 from worker.store.admission.admit import Capacity, admit
 from worker.store.session import Store
@@ -27,13 +27,13 @@ __all__ = ["store", "world"]
 class Recorder:
     """Stands for the dispatcher: remembers what would have been sent."""
 
-    bells: list[Bell] = field(default_factory=list)
+    work_messages: list[WorkMessage] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     queued: dict[str, int] = field(default_factory=dict)
 
-    def send(self, bells: Sequence[Bell]) -> None:
-        self.bells += bells
+    def send(self, work_messages: Sequence[WorkMessage]) -> None:
+        self.work_messages += work_messages
 
     def abort(self, run_ids: Iterable[str]) -> None:
         self.aborted += run_ids
@@ -53,25 +53,25 @@ class Recorder:
 
 @dataclass
 class HandAdmitter:
-    """Admits when a test says so, or at once for interactive runs; counts the pokes."""
+    """Admits when a test says so, or at once for interactive runs; counts the wakes."""
 
     store: Store
     sender: Recorder
-    pokes: int = 0
+    wakes: int = 0
 
     def start(self) -> None:
-        self.pokes = 0
+        self.wakes = 0
 
     def stop(self) -> None:
-        self.pokes = 0
+        self.wakes = 0
 
-    def poke(self) -> None:
-        self.pokes += 1
+    def wake(self) -> None:
+        self.wakes += 1
 
     def admit_now(self) -> int:
         admission = admit(self.store, Capacity(hot_set=1_000))
-        self.sender.send(admission.bells)
-        return len(admission.bells)
+        self.sender.send(admission.work_messages)
+        return len(admission.work_messages)
 
     def admit_soon(self) -> None:
         self.admit_now()

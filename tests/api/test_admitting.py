@@ -14,7 +14,7 @@ from tests.store.conftest import World
 from worker.admitter import Admitter
 from worker.store.admission.admit import Capacity
 
-AT_ONCE = 20
+UPLOADS_AT_ONCE = 20
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -29,7 +29,7 @@ def test_threads_that_ask_at_once_are_served_by_few_admissions(world: World) -> 
         asking.release()
         admitter.admit_now()
 
-    threads = [threading.Thread(target=ask) for _ in range(AT_ONCE)]
+    threads = [threading.Thread(target=ask) for _ in range(UPLOADS_AT_ONCE)]
     with store.write():
         event.listen(store.engine, "commit", commits.append)
         for thread in threads:
@@ -39,8 +39,8 @@ def test_threads_that_ask_at_once_are_served_by_few_admissions(world: World) -> 
         wait_until("all have asked", lambda: all(thread.is_alive() for thread in threads))
     for thread in threads:
         thread.join(timeout=20)
-    assert len(sender.bells) == 5
-    assert len(commits) - 1 <= AT_ONCE // 2, "the first, those that asked meanwhile, and few more"
+    assert len(sender.work_messages) == 5
+    assert len(commits) - 1 <= UPLOADS_AT_ONCE // 2, "the first, those that asked meanwhile, and few more"
     world.submit()
     admitter.admit_now()
-    assert len(sender.bells) == 6, "who asks later is served by an admission of its own"
+    assert len(sender.work_messages) == 6, "who asks later is served by an admission of its own"

@@ -11,14 +11,14 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from tests.api.conftest import Api, make_context
 from tests.store.conftest import World
-from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import OverBudget
 from worker.core.spending import Spent
+from worker.core.work_messages import WorkMessage
 from worker.llm.prices import Price, PriceTable
 from worker.store.hot.writes import apply_think, reserve
-from worker.store.recovery.takeover import Held, release
+from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.session import Store
 
 PRICED = PriceTable({"practice": Price(prompt=1.0, cached=0.5, completion=100.0)})
@@ -66,7 +66,7 @@ def test_no_run_is_given_less_than_its_first_call_may_cost(api: Api, world: Worl
     first = world.batch(batch_id).first_call_usd
     assert first > 4096 * 100 / 1e6, "the output limit is part of it, and the prompt too"
     api.admitter.admit_now()
-    given = [world.hot(bell.run_id).allotment_usd for bell in api.sender.bells]
+    given = [world.hot(work_message.run_id).allotment_usd for work_message in api.sender.work_messages]
     assert 0 < len(given) < 50 and sum(given) <= 2.0 and min(given) >= first
 
 
@@ -79,11 +79,14 @@ def test_a_budget_is_an_option_of_the_streamed_form_too(api: Api) -> None:
 def test_what_is_not_known_is_shown_apart_from_what_is(api: Api, world: World) -> None:
     batch_id = submit(api, budget=9.0, count=1)
     api.admitter.admit_now()
-    (bell,) = api.sender.bells
-    lease = world.think(bell).lease
+    (work_message,) = api.sender.work_messages
+    lease = world.think(work_message).lease
     reserve(world.store, lease, 0.7)
-    release(world.store, Held(lease), {}, "its worker died")
-    batch, run = api.client.get(f"/api/batches/{batch_id}").json(), api.client.get(f"/api/runs/{bell.run_id}").json()
+    release(world.store, OpenAttempt(lease), {}, "its worker died")
+    batch, run = (
+        api.client.get(f"/api/batches/{batch_id}").json(),
+        api.client.get(f"/api/runs/{work_message.run_id}").json(),
+    )
     for shown in (batch, run):
         assert (shown["cost_usd"], shown["reserved_usd"]) == (0.0, 0.7)
         assert shown["wasted"]["attempts"] == 1 and shown["wasted"]["seconds"] >= 0
@@ -95,8 +98,8 @@ def test_what_is_not_known_is_shown_apart_from_what_is(api: Api, world: World) -
 def test_a_batch_paused_for_its_budget_goes_on_with_a_larger_one_only(api: Api, world: World) -> None:
     batch_id = submit(api, budget=0.6, count=2)
     api.admitter.admit_now()
-    (bell,) = api.sender.bells
-    end_over_budget(world, bell)
+    (work_message,) = api.sender.work_messages
+    end_over_budget(world, work_message)
     api.admitter.admit_now()
     shown = api.client.get(f"/api/batches/{batch_id}").json()
     assert shown["paused_reason"] == "budget" and shown["errors"] == {"budget": 1}
@@ -110,8 +113,8 @@ def test_a_batch_paused_for_its_budget_goes_on_with_a_larger_one_only(api: Api, 
     assert api.admitter.admit_now() == 1
 
 
-def end_over_budget(world: World, bell: Bell) -> None:
-    work = world.think(bell)
+def end_over_budget(world: World, work_message: WorkMessage) -> None:
+    work = world.think(work_message)
     spent = Spent("ok", cost_usd=0.4, billed=True)
     assert apply_think(world.store, work.lease, decide_think(work.hot, OverBudget(1.0), RunConfig()), spent) is not None
 

@@ -15,7 +15,7 @@ import uvicorn
 
 from api.app import create_app
 from tests.api.conftest import make_context
-from tests.api.words import act, admit_bells, answer, fail, observe
+from tests.api.words import act, admit_work_messages, answer, fail, observe
 from tests.services.process import free_port
 from tests.services.waiting import wait_until
 from tests.store.conftest import World
@@ -80,12 +80,12 @@ def test_a_listener_hears_each_event_as_it_happens_until_the_end(address: str, w
     listener.start()
     wait_until("the status is told", lambda: [e for e in heard if e.kind == "status"])
     assert heard[0].data["state"] == "queued"
-    bells = act(world, admit_bells(world)[run_id], calls=2)
+    work_messages = act(world, admit_work_messages(world)[run_id], calls=2)
     wait_until("the step is told", lambda: told(heard) == [("step", 1)])
-    observe(world, bells[0], "one")
+    observe(world, work_messages[0], "one")
     wait_until("the observation is told", lambda: told(heard)[-1] == ("observation", 2))
-    (bell,) = observe(world, bells[1], "two")
-    answer(world, bell, "both")
+    (work_message,) = observe(world, work_messages[1], "two")
+    answer(world, work_message, "both")
     listener.join(timeout=20)
     assert told(heard) == [("step", 1), ("observation", 2), ("observation", 3), ("step", None), ("end", 4)]
     step = next(event for event in heard if event.kind == "step")
@@ -95,8 +95,8 @@ def test_a_listener_hears_each_event_as_it_happens_until_the_end(address: str, w
 
 def test_a_listener_that_comes_back_goes_on_after_what_it_has(address: str, world: World) -> None:
     run_id = ask(address)
-    (bell,) = act(world, admit_bells(world)[run_id])
-    fail(world, observe(world, bell)[0])
+    (work_message,) = act(world, admit_work_messages(world)[run_id])
+    fail(world, observe(world, work_message)[0])
     whole: list[Heard] = []
     hear(address, run_id, whole)
     assert told(whole) == [("step", 1), ("observation", 2), ("attempt_failed", None), ("end", 3)]
@@ -110,7 +110,7 @@ def test_a_listener_that_comes_back_goes_on_after_what_it_has(address: str, worl
 
 def test_without_following_the_stream_ends_with_what_there_is(address: str, world: World) -> None:
     run_id = ask(address)
-    act(world, admit_bells(world)[run_id])
+    act(world, admit_work_messages(world)[run_id])
     heard: list[Heard] = []
     hear(address, run_id, heard, follow=False)
     assert told(heard) == [("step", 1)]

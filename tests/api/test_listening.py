@@ -18,7 +18,7 @@ from api import listening
 from api.app import create_app
 from api.listening import Listener
 from tests.api.conftest import make_context
-from tests.api.words import act, admit_bells, answer, fail
+from tests.api.words import act, admit_work_messages, answer, fail
 from tests.services.process import free_port
 from tests.services.redis import RedisServer
 from tests.services.waiting import wait_until
@@ -91,14 +91,14 @@ def test_a_stream_is_woken_by_what_is_said_of_its_run_and_of_no_other(served: Se
     batch_id = submit(served, ["one", "two"])
     items = httpx2.get(f"{served.address}/api/runs?batch={batch_id}").json()["items"]
     mine, other = (item["run_id"] for item in items)
-    bells = admit_bells(world)
+    work_messages = admit_work_messages(world)
     told: list[tuple[str, dict[str, Any]]] = []
     thread = following(f"{served.address}/api/runs/{mine}/events", told)
     wait_until("the process listens", lambda: told and served.listener.hears)
-    act(world, bells[mine])
+    act(world, work_messages[mine])
     elsewhere: list[tuple[str, dict[str, Any]]] = []
     second = following(f"{served.address}/api/runs/{other}/events", elsewhere)
-    answer(world, bells[other], "done")
+    answer(world, work_messages[other], "done")
     served.dispatcher.changed([other])
     wait_until("the other stream has ended", lambda: "end" in kinds(elsewhere))
     served.dispatcher.changed([mine])
@@ -112,19 +112,19 @@ def test_a_stream_is_woken_by_what_is_said_of_its_run_and_of_no_other(served: Se
 @pytest.mark.usefixtures("only_heard")
 def test_a_batch_is_followed_until_it_has_ended(served: Served, world: World) -> None:
     batch_id = submit(served, ["one", "two"])
-    bells = list(admit_bells(world).values())
+    work_messages = list(admit_work_messages(world).values())
     told: list[tuple[str, dict[str, Any]]] = []
     thread = following(f"{served.address}/api/batches/{batch_id}/events", told)
     wait_until("the process listens", lambda: told and served.listener.hears)
     assert told[0][0] == "progress" and told[0][1]["counts"]["active"] == 2
-    fail(world, bells[0])
-    served.dispatcher.changed([bells[0].run_id])
+    fail(world, work_messages[0])
+    served.dispatcher.changed([work_messages[0].run_id])
     wait_until("the failed run is told", lambda: "run" in kinds(told))
     run = next(data for kind, data in told if kind == "run")
-    assert (run["run_id"], run["state"], run["error"]) == (bells[0].run_id, "failed", "model_rejected")
-    answer(world, bells[1], "done")
-    admit_bells(world)
-    served.dispatcher.changed([bells[0].run_id, bells[1].run_id])
+    assert (run["run_id"], run["state"], run["error"]) == (work_messages[0].run_id, "failed", "model_rejected")
+    answer(world, work_messages[1], "done")
+    admit_work_messages(world)
+    served.dispatcher.changed([work_messages[0].run_id, work_messages[1].run_id])
     wait_until("the end is told", lambda: "end" in kinds(told))
     thread.join(timeout=20)
     assert kinds(told).count("run") == 2, "none is told twice"
@@ -140,19 +140,19 @@ def test_progress_says_what_waits_and_what_failed_and_names_no_run_where_none_is
     served: Served, world: World
 ) -> None:
     batch_id = submit(served, ["one", "two"])
-    bells = list(admit_bells(world).values())
+    work_messages = list(admit_work_messages(world).values())
     told: list[tuple[str, dict[str, Any]]] = []
     thread = following(f"{served.address}/api/batches/{batch_id}/events?runs=false", told)
     wait_until("the process listens", lambda: told and served.listener.hears)
-    fail(world, bells[0])
-    served.dispatcher.changed([bells[0].run_id])
+    fail(world, work_messages[0])
+    served.dispatcher.changed([work_messages[0].run_id])
     wait_until("the failure is told", lambda: told[-1][1]["errors"])
     assert told[-1][1]["errors"] == {"model_rejected": 1}
     assert [one["runs"] for one in told[-1][1]["waiting"]] == [1]
     httpx2.post(f"{served.address}/api/batches/{batch_id}/pause")
     wait_until("the pause is told", lambda: told[-1][1]["paused_reason"])
     httpx2.post(f"{served.address}/api/batches/{batch_id}/cancel")
-    wait_until("all has ended", lambda: admit_bells(world) or "end" in kinds(told))
+    wait_until("all has ended", lambda: admit_work_messages(world) or "end" in kinds(told))
     thread.join(timeout=20)
     assert set(kinds(told)) == {"progress", "end"} and told[-1][1]["state"] == "cancelled"
 
@@ -163,14 +163,14 @@ def test_without_redis_a_stream_looks_by_itself(
 ) -> None:
     monkeypatch.setattr(listening, "SLOW_S", 1_000.0)
     batch_id = submit(served, ["one"])
-    (bell,) = admit_bells(world).values()
+    (work_message,) = admit_work_messages(world).values()
     told: list[tuple[str, dict[str, Any]]] = []
     thread = following(f"{served.address}/api/batches/{batch_id}/events", told)
     wait_until("the process listens", lambda: told and served.listener.hears)
     redis_server.stop()
     try:
-        answer(world, bell, "done")
-        admit_bells(world)
+        answer(world, work_message, "done")
+        admit_work_messages(world)
         wait_until("the end is told", lambda: "end" in kinds(told))
         thread.join(timeout=20)
     finally:

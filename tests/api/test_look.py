@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from api.app import create_app
 from tests.api.conftest import Api, make_context
-from tests.api.words import act, admit_bells
+from tests.api.words import act, admit_work_messages
 from tests.store.conftest import World, stepped_clock
 from worker.agents import load_agents
 from worker.core.errors import UserError
@@ -60,7 +60,7 @@ def test_workers_and_queues_tell_what_waits_and_since_when(api: Api, moved: Worl
     assert (worker["name"], worker["state"], worker["slots"]) == ("tests", "up", 8)
     data = b"a?\nb?\nc?\n"
     api.client.post("/api/batches", content=data, headers={"content-type": "text/plain"})
-    act(moved, next(iter(admit_bells(moved).values())))
+    act(moved, next(iter(admit_work_messages(moved).values())))
     api.sender.queued["think"] = 2
     queues = {item["queue"]: item for item in api.client.get("/api/queues").json()["items"]}
     assert (queues["think"]["length"], queues["think"]["waiting"], queues["think"]["workers"]) == (2, 2, 1)

@@ -14,7 +14,7 @@ from sqlalchemy import text, update
 
 from api.routes import events, results
 from tests.api.conftest import Api
-from tests.api.words import act, admit_bells, answer, observe
+from tests.api.words import act, admit_work_messages, answer, observe
 from tests.store.conftest import World
 from worker.store.queries.runs import all_of_batch
 from worker.store.schema.tables import runs, tool_calls
@@ -46,8 +46,8 @@ def batch(request: pytest.FixtureRequest, api: Api, moved: World) -> tuple[str, 
     """Three answered runs, of which the second has been spoilt."""
     batch_id = api.client.post("/api/batches", content=b"One?\nTwo?\nThree?\n", headers=PLAIN).json()["batch_id"]
     ids = [item["run_id"] for item in api.client.get(f"/api/runs?batch={batch_id}").json()["items"]]
-    for bell in admit_bells(moved).values():
-        answer(moved, observe(moved, act(moved, bell)[0])[0], "fine")
+    for work_message in admit_work_messages(moved).values():
+        answer(moved, observe(moved, act(moved, work_message)[0])[0], "fine")
     spoil(api, ids[1], request.param)
     return batch_id, ids
 
@@ -87,7 +87,7 @@ def test_metadata_that_is_not_shown_whole_is_named_as_an_error(api: Api) -> None
 
 def test_arguments_of_tools_that_no_answer_can_carry_are_shown_as_far_as_they_can(api: Api, moved: World) -> None:
     run_id = api.client.post("/api/runs", json={"question": "a"}).json()["run_id"]
-    act(moved, next(bell for bell in api.sender.bells if bell.run_id == run_id))
+    act(moved, next(work_message for work_message in api.sender.work_messages if work_message.run_id == run_id))
     deep: Any = 1
     for _ in range(DEEP):
         deep = [deep]

@@ -22,13 +22,13 @@ RECORD = StepRecord("actions", "Action", "Action", "I act.", "stop", "practice")
 def held_run(world: World, held: str) -> str:
     """A run that waits for a person."""
     world.submit()
-    (bell,) = world.admit().bells
-    work = world.think(bell)
+    (work_message,) = world.admit().work_messages
+    work = world.think(work_message)
     decision = decide_think(
         work.hot, Acted((NewCall("transfer", {"euros": 5}, "tools.local", held=held),), "I act."), RunConfig()
     )
     assert apply_think(world.store, work.lease, decision, Spent("ok"), RECORD) is not None
-    return bell.run_id
+    return work_message.run_id
 
 
 def test_a_person_approves_a_call_once(api: Api, world: World) -> None:
@@ -64,11 +64,11 @@ def test_files_are_served_so_that_a_browser_runs_nothing(
     api: Api, world: World, name: str, media_type: str, shown: str
 ) -> None:
     world.submit()
-    (bell,) = world.admit().bells
+    (work_message,) = world.admit().work_messages
     file_id = save_artifact(
-        world.store, api.context.settings.data_dir, world.lease(bell), name, b"<script>", media_type
+        world.store, api.context.settings.data_dir, world.lease(work_message), name, b"<script>", media_type
     )
-    (listed,) = api.client.get(f"/api/runs/{bell.run_id}/artifacts").json()["items"]
+    (listed,) = api.client.get(f"/api/runs/{work_message.run_id}/artifacts").json()["items"]
     served = api.client.get(listed["href"])
     assert served.content == b"<script>" and listed["id"] == file_id
     assert served.headers["content-disposition"].startswith(shown)
@@ -78,8 +78,8 @@ def test_files_are_served_so_that_a_browser_runs_nothing(
 
 def test_a_file_outside_the_data_directory_is_not_served(api: Api, world: World, tmp_path: Path) -> None:
     world.submit()
-    (bell,) = world.admit().bells
+    (work_message,) = world.admit().work_messages
     elsewhere = tmp_path.parent / "elsewhere"
-    file_id = save_artifact(world.store, elsewhere, world.lease(bell), "a.txt", b"secret", "text/plain")
+    file_id = save_artifact(world.store, elsewhere, world.lease(work_message), "a.txt", b"secret", "text/plain")
     assert api.client.get(f"/api/artifacts/{file_id}").status_code == 404
     assert api.client.get("/api/artifacts/file_unknown").status_code == 404

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.api.conftest import Api
-from tests.api.words import act, admit_bells, answer, fail, observe
+from tests.api.words import act, admit_work_messages, answer, fail, observe
 from tests.store.conftest import World
 from worker.results.export import Shape, write_jsonl
 
@@ -27,11 +27,11 @@ def half_done(api: Api, moved: World) -> str:
     rows = "custom_id,question,topic,status\n1,=1+1?,sums,new\n2,Two?,sums,old\n3,Three?,x,y\n4,Four?,,\n"
     answered = api.client.post("/api/batches", content=rows.encode(), headers={"content-type": "text/csv"})
     batch_id = str(answered.json()["batch_id"])
-    bells = admit_bells(moved)
+    work_messages = admit_work_messages(moved)
     ids = [item["run_id"] for item in api.client.get(f"/api/runs?batch={batch_id}").json()["items"]]
-    answer(moved, observe(moved, act(moved, bells[ids[0]])[0])[0], "Two, naturally")
-    fail(moved, bells[ids[1]])
-    answer(moved, bells[ids[3]], "我爱\nyou")
+    answer(moved, observe(moved, act(moved, work_messages[ids[0]])[0])[0], "Two, naturally")
+    fail(moved, work_messages[ids[1]])
+    answer(moved, work_messages[ids[3]], "我爱\nyou")
     return batch_id
 
 
@@ -106,8 +106,8 @@ def test_expected_answers_come_back_scored(api: Api, moved: World) -> None:
     body = {"runs": [{"question": "Capital?", "expected": "Paris", "custom_id": "p"}]}
     batch_id = api.client.post("/api/batches", json=body).json()["batch_id"]
     assert jsonl(api, batch_id)[0]["exact_match"] is None
-    (bell,) = admit_bells(moved).values()
-    answer(moved, bell, "paris!")
+    (work_message,) = admit_work_messages(moved).values()
+    answer(moved, work_message, "paris!")
     record = jsonl(api, batch_id)[0]
     assert (record["expected"], record["exact_match"], record["f1"]) == ("Paris", True, 1.0)
     text = api.client.get(f"/api/batches/{batch_id}/results?format=csv").text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.api.conftest import Api
-from tests.api.words import act, admit_bells, answer, fail, observe
+from tests.api.words import act, admit_work_messages, answer, fail, observe
 from tests.store.conftest import World
 
 
@@ -14,7 +14,7 @@ def ask(api: Api, question: str = "What is 1+1?", **options: object) -> str:
 
 def test_a_run_shows_steps_calls_attempts_and_their_task_ids(api: Api, moved: World) -> None:
     run_id = ask(api)
-    first, second = act(moved, admit_bells(moved)[run_id], calls=2)
+    first, second = act(moved, admit_work_messages(moved)[run_id], calls=2)
     observe(moved, first)
     run = api.client.get(f"/api/runs/{run_id}").json()
     assert (run["status"], run["phase"], run["steps"]) == ("active", "act", 0)
@@ -25,8 +25,8 @@ def test_a_run_shows_steps_calls_attempts_and_their_task_ids(api: Api, moved: Wo
     ]  # fmt: skip
     assert run["trace"][0]["task_id"] == f"{run_id}.1.0.1"
     assert "call of calculator waits in tools.local" in run["waiting"]
-    (bell,) = observe(moved, second)
-    answer(moved, bell, "2")
+    (work_message,) = observe(moved, second)
+    answer(moved, work_message, "2")
     run = api.client.get(f"/api/runs/{run_id}").json()
     assert (run["status"], run["answer"], run["steps"], run["waiting"]) == ("succeeded", "2", 2, None)
     assert [(a["step"], a["call"], a["outcome"]) for a in run["attempts_log"]] == [
@@ -45,7 +45,7 @@ def test_a_paused_run_says_so_and_goes_on_when_resumed(api: Api, moved: World) -
 
 def test_cancelling_a_run_tells_its_workers_to_stop(api: Api, moved: World) -> None:
     run_id = ask(api)
-    moved.think(admit_bells(moved)[run_id])
+    moved.think(admit_work_messages(moved)[run_id])
     cancelled = api.client.post(f"/api/runs/{run_id}/cancel").json()
     assert (cancelled["status"], cancelled["changed"]) == ("cancelled", True)
     assert api.sender.aborted == [run_id]
@@ -55,9 +55,9 @@ def test_cancelling_a_run_tells_its_workers_to_stop(api: Api, moved: World) -> N
 
 def test_runs_are_filtered_by_batch_state_error_and_custom_id(api: Api, moved: World) -> None:
     ids = [ask(api, f"q{n}", custom_id=f"c{n}") for n in range(3)]
-    bells = admit_bells(moved)
-    answer(moved, bells[ids[0]], "x")
-    fail(moved, bells[ids[1]])
+    work_messages = admit_work_messages(moved)
+    answer(moved, work_messages[ids[0]], "x")
+    fail(moved, work_messages[ids[1]])
 
     def found(query: str) -> list[str]:
         return [item["run_id"] for item in api.client.get(f"/api/runs?{query}").json()["items"]]

@@ -42,7 +42,7 @@ from api.shapes_look import (
     WorkerShown,
 )  # fmt: skip
 from tests.api.conftest import Api, make_context
-from tests.api.words import act, admit_bells, fail, observe
+from tests.api.words import act, admit_work_messages, fail, observe
 from tests.store.conftest import World
 from worker.questions.record import FIELDS
 from worker.store.session import Store
@@ -116,11 +116,11 @@ def test_answers_are_what_the_schema_says(api: Api, moved: World) -> None:
     submitted = post("/api/batches", json={"runs": questions, "name": "several"}).json()
     assert fits(Submitted, submitted)
     batch_id = submitted["batch_id"]
-    for n, bell in enumerate(admit_bells(moved).values()):
+    for n, work_message in enumerate(admit_work_messages(moved).values()):
         if n == 0:
-            fail(moved, bell)
+            fail(moved, work_message)
         elif n == 1:
-            observe(moved, act(moved, bell)[0])
+            observe(moved, act(moved, work_message)[0])
     assert fits(Asked, post("/api/runs", json={"question": "four"}).json())
     runs = get(f"/api/runs?batch={batch_id}&limit=2").json()
     assert fits(Page[Run], runs)

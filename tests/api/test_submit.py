@@ -55,7 +55,7 @@ def test_a_json_body_becomes_a_batch_in_order(api: Api) -> None:
     configs = [api.context.configuration(row.config_hash) for row in rows]
     assert [(c.name, c.dialect) for c in configs][:2] == [("classic", "react_text")] * 2
     assert (configs[2].name, configs[2].max_steps) == ("travel", 3)
-    assert api.admitter.pokes >= 1
+    assert api.admitter.wakes >= 1
 
 
 def test_jsonl_is_taken_with_options_in_the_query(api: Api) -> None:
@@ -200,8 +200,8 @@ def test_a_chunked_body_is_read_as_it_comes(api: Api) -> None:
 def test_a_single_interactive_question_begins_at_once(api: Api) -> None:
     answer = api.client.post("/api/runs", json={"question": "What is 3*4?", "agent": "classic"})
     assert answer.status_code == 201, answer.text
-    assert [bell.run_id for bell in api.sender.bells] == [answer.json()["run_id"]]
-    assert api.sender.bells[0].queue == "think.interactive"
+    assert [work_message.run_id for work_message in api.sender.work_messages] == [answer.json()["run_id"]]
+    assert api.sender.work_messages[0].queue == "think.interactive"
     run = api.client.get(f"/api/runs/{answer.json()['run_id']}").json()
     assert (run["status"], run["agent"], run["klass"], run["phase"]) == ("active", "classic", "interactive", "think")
     assert "no worker serves think.interactive" in run["waiting"]

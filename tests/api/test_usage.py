@@ -14,7 +14,7 @@ from worker.core.spending import Spent
 from worker.store.control.retry import retry_batch
 from worker.store.hot.money import note_waste
 from worker.store.hot.writes import reserve
-from worker.store.recovery.takeover import Held, release
+from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.schema.tables import active, attempts, runs, workers
 
 
@@ -24,10 +24,10 @@ def today(api: Api) -> dict[str, object]:
 
 
 def test_each_day_tells_calls_tokens_cost_and_what_was_wasted(api: Api, moved: World) -> None:
-    _, bell = moved.start()
-    lost = moved.think(bell).lease
+    _, work_message = moved.start()
+    lost = moved.think(work_message).lease
     reserve(moved.store, lost, 0.7)
-    (again,) = release(moved.store, Held(lost), {}, "its worker died").bells  # type: ignore[union-attr]
+    (again,) = release(moved.store, OpenAttempt(lost), {}, "its worker died").work_messages  # type: ignore[union-attr]
     (tool,) = moved.act(again)
     moved.observe(moved.call(tool).lease)
     with moved.store.write() as tx:
@@ -46,8 +46,8 @@ def test_each_day_tells_calls_tokens_cost_and_what_was_wasted(api: Api, moved: W
 
 def test_attempts_belong_to_the_day_of_their_claim_and_old_days_are_left_out(api: Api, moved: World) -> None:
     for days_ago in (0, 1, 3):
-        _, bell = moved.start()
-        work = moved.think(bell)
+        _, work_message = moved.start()
+        work = moved.think(work_message)
         with moved.store.write() as tx:
             shifted = update(attempts).where(attempts.c.token == work.lease.token)
             tx.execute(shifted.values(claimed_at=attempts.c.claimed_at - 86_400.0 * days_ago))
@@ -58,8 +58,8 @@ def test_attempts_belong_to_the_day_of_their_claim_and_old_days_are_left_out(api
 
 
 def test_a_cost_that_nobody_knows_is_null(api: Api, moved: World) -> None:
-    _, bell = moved.start()
-    release(moved.store, Held(moved.think(bell).lease), {}, "its worker died")
+    _, work_message = moved.start()
+    release(moved.store, OpenAttempt(moved.think(work_message).lease), {}, "its worker died")
     day = today(api)
     assert (day["cost_usd"], day["unpriced_calls"]) == (None, 1)
 
@@ -71,8 +71,8 @@ def test_a_span_that_makes_no_sense_is_refused(api: Api, days: str) -> None:
 
 def test_a_run_that_begins_anew_wasted_all_it_had_done_in_every_book(api: Api, moved: World) -> None:
     batch_id, (run_id,) = moved.submit(1)
-    (bell,) = moved.admit().bells
-    moved.answer(bell)
+    (work_message,) = moved.admit().work_messages
+    moved.answer(work_message)
     moved.admit()
     with moved.store.write() as tx:
         tx.execute(update(runs).values(state="failed", error_code="max_steps"))

@@ -10,8 +10,8 @@ import psycopg
 from sqlalchemy import text
 
 from tests.bench.rows_visited import Visited, visited_by
-from worker.core.bells import Bell
 from worker.core.config import RunConfig
+from worker.core.work_messages import WorkMessage
 from worker.store.admission.admit import Capacity, admit
 from worker.store.admission.submit import LOCAL_OWNER, NewBatch, open_batch, put_configuration, seal
 from worker.store.hot.interface import Lease
@@ -62,15 +62,15 @@ def old_snapshot(url: str) -> Iterator[None]:
 
 def visits(store: Store, batch_id: str) -> dict[str, Visited]:
     """What each kind of work visits; admits `ADMITTED` runs and clears them away again."""
-    bells: list[Bell] = []
+    work_messages: list[WorkMessage] = []
     worker = register(store, WorkerInfo("bench", ["think"], "threads", 8))
 
     def admission() -> None:
-        bells.extend(admit(store, Capacity(hot_set=ADMITTED)).bells)
+        work_messages.extend(admit(store, Capacity(hot_set=ADMITTED)).work_messages)
 
     def claim() -> None:
-        bell = bells[0]
-        lease = Lease(new_token(), bell.run_id, bell.step, 0, bell.attempt, worker, 20.0)
+        work_message = work_messages[0]
+        lease = Lease(new_token(), work_message.run_id, work_message.step, 0, work_message.attempt, worker, 20.0)
         assert claim_think(store, lease) is not None
 
     works: dict[str, Callable[[], Any]] = {
@@ -83,7 +83,7 @@ def visits(store: Store, batch_id: str) -> dict[str, Visited]:
         "the list of batches": lambda: list_batches(store, PAGE),
     }
     found = {name: visited_by(store, work) for name, work in works.items()}
-    assert len(bells) == ADMITTED
+    assert len(work_messages) == ADMITTED
     churn(store, 0)
     return found
 

@@ -12,7 +12,7 @@ from tests.bench.bench import Bench
 from tests.bench.report import Figure
 from tests.bench.rows_visited import explained
 from tests.bench.walk import PIECES, Cost, Walk, costs, walking
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 from worker.store.session import Store
 
 HOT_TABLES = ("active", "tool_calls", "attempts")
@@ -51,7 +51,7 @@ def _rows(walk: Walk) -> dict[str, int]:
     """Rows visited by each kind of piece, at most."""
     most: Counter[str] = Counter(dict.fromkeys(PIECES, 0))
 
-    def watched(name: str, work: Callable[[], Bell | None]) -> Bell | None:
+    def watched(name: str, work: Callable[[], WorkMessage | None]) -> WorkMessage | None:
         with explained(walk.rt.store) as visited:
             following = work()
         most[name] = max(most[name], visited.rows)

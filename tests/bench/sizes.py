@@ -50,7 +50,7 @@ def _sql_bytes(opened: Rig) -> float:
 
 
 def _redis(bench: Bench) -> Iterator[Figure]:
-    """Most runs in motion wait for a thread, each with a doorbell in the queue; queued ones have nothing in Redis."""
+    """Most runs in motion wait for a thread, each with a message in the queue; queued ones have nothing in Redis."""
     hot = 200 if bench.quick else 2_000
     with rig(bench.servers, "postgres", 0, HOT_SET=str(hot)) as opened, bench.servers.redis.client() as client:
         opened.worker(THINK, "threads", 4)

@@ -14,7 +14,7 @@ import worker.limits.endpoint_pauses
 from tests.services.counting import Counted
 from worker.agents import load_agents
 from worker.celery_app import make_app
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 from worker.dispatch import Dispatcher, connect_redis
 from worker.settings import Settings
 from worker.store.admission.admit import Capacity, admit
@@ -30,11 +30,11 @@ PIECES = ("a model call that asks for a tool", "a tool call", "a model call that
 class Heard(Dispatcher):
     """Sends as usual, and remembers what it sent."""
 
-    sent: tuple[Bell, ...] = ()
+    sent: tuple[WorkMessage, ...] = ()
 
-    def send(self, bells: Sequence[Bell]) -> None:
-        self.sent += tuple(bells)
-        super().send(bells)
+    def send(self, work_messages: Sequence[WorkMessage]) -> None:
+        self.sent += tuple(work_messages)
+        super().send(work_messages)
 
 
 @dataclass(frozen=True)
@@ -56,33 +56,35 @@ class Walk:
     dispatcher: Heard
     config_hash: str
 
-    def admitted(self) -> Bell:
-        """A new run's first doorbell."""
+    def admitted(self) -> WorkMessage:
+        """A new run's first work message."""
         batch_id, _ = open_batch(self.rt.store, NewBatch())
         add_runs(self.rt.store, batch_id, LOCAL_OWNER, 1, [NewRun("What is it?", self.config_hash)])
         seal(self.rt.store, batch_id)
-        (bell,) = admit(self.rt.store, Capacity(hot_set=64)).bells
-        return bell
+        (work_message,) = admit(self.rt.store, Capacity(hot_set=64)).work_messages
+        return work_message
 
-    def carry(self, bell: Bell) -> Bell | None:
-        """Does what a doorbell announces; returns the next one, or None where the run has ended."""
+    def carry(self, work_message: WorkMessage) -> WorkMessage | None:
+        """Does what a work message announces; returns the next one, or None where the run has ended."""
         self.dispatcher.sent = ()
-        if bell.call:
-            tool = self.rt.registry.tools[bell.tool]
-            call_tool(self.rt, tool, bell.run_id, bell.step, bell.call, bell.attempt)
+        if work_message.call:
+            tool = self.rt.registry.tools[work_message.tool]
+            call_tool(self.rt, tool, work_message.run_id, work_message.step, work_message.call, work_message.attempt)
         else:
-            think(self.rt, bell.run_id, bell.step, bell.attempt)
+            think(self.rt, work_message.run_id, work_message.step, work_message.attempt)
         return self.dispatcher.sent[0] if self.dispatcher.sent else None
 
-    def run(self, each: Callable[[str, Callable[[], Bell | None]], Bell | None] = lambda _, work: work()) -> int:
+    def run(
+        self, each: Callable[[str, Callable[[], WorkMessage | None]], WorkMessage | None] = lambda _, work: work()
+    ) -> int:
         """Carries a run to its end; `each` does every piece of it, which it is told the name of. Returns how many."""
-        bell: Bell | None = self.admitted()
+        work_message: WorkMessage | None = self.admitted()
         count = 0
-        while bell is not None:
-            at = bell
+        while work_message is not None:
+            at = work_message
             answers = not at.call and at.step == 4
             name = PIECES[1] if at.call else PIECES[2] if answers else PIECES[0]
-            bell = each(name, lambda at=at: self.carry(at))  # type: ignore[misc]
+            work_message = each(name, lambda at=at: self.carry(at))  # type: ignore[misc]
             count += 1
         return count
 
@@ -92,7 +94,7 @@ def costs(walk: Walk, redis: Redis) -> dict[str, list[Cost]]:
     walk.run()
     found: dict[str, list[Cost]] = {name: [] for name in PIECES}
 
-    def counted(name: str, work: Callable[[], Bell | None]) -> Bell | None:
+    def counted(name: str, work: Callable[[], WorkMessage | None]) -> WorkMessage | None:
         with Counted(walk.rt.store.engine, redis) as count:
             following = work()
         commands = {command: calls for command, calls in count.redis.items() if calls}
@@ -110,7 +112,7 @@ def walking(database_url: str, redis_url: str, model_url: str, directory: Path) 
     app = make_app(config)
     rt = build_runtime(config, app)
     rt.dispatcher = heard = Heard(app, connect_redis(redis_url))
-    rt.owner.become(register(rt.store, WorkerInfo("walk", ["think", "tools.local"], "threads", 4)))
+    rt.identity.become(register(rt.store, WorkerInfo("walk", ["think", "tools.local"], "threads", 4)))
     changes = {"base_url": model_url, "api_key_env": ""}
     asked = load_agents(config).configuration("assistant").model_copy(update=changes)
     with patch.object(worker.limits.endpoint_pauses, "FRESH_S", 3600.0):

@@ -25,8 +25,8 @@ from worker.core.moves import (
     CallAgain,
     CallChange,
     CallDone,
-    CallEnded,
     CallEvent,
+    CallFinished,
     CallRetried,
     CallView,
     End,
@@ -76,8 +76,8 @@ THINK_EVENTS: list[ThinkEvent] = [
     GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "x")),
 ]
 CALL_EVENTS: list[CallEvent] = [
-    CallEnded("2"),
-    CallEnded("division by zero", Outcome.ERROR),
+    CallFinished("2"),
+    CallFinished("division by zero", Outcome.ERROR),
     CallRetried("refused", 1.0),
     *[GivenBack(outcome) for outcome in (Outcome.LOST, Outcome.HANDED_BACK, Outcome.DEFERRED)],
 ]
@@ -151,10 +151,10 @@ def test_over_any_sequence_steps_never_go_back_a_run_ends_once_and_pending_adds_
         if ended:
             break
         before = hot.step
-        if hot.phase == Phase.ACT and isinstance(event, (CallEnded, CallRetried, GivenBack)):
+        if hot.phase == Phase.ACT and isinstance(event, (CallFinished, CallRetried, GivenBack)):
             change = decide_call(hot, random.choice(VIEWS), event)
             hot, out, ended = _follow_call(hot, change, out)
-        elif hot.phase != Phase.ACT and not isinstance(event, (CallEnded, CallRetried)):
+        elif hot.phase != Phase.ACT and not isinstance(event, (CallFinished, CallRetried)):
             decision = decide_think(hot, event, LIMITS)
             check_think(hot, decision)
             ended += isinstance(decision, End)

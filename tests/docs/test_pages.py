@@ -34,6 +34,12 @@ def test_every_link_leads_to_a_file_and_its_heading(page: Path) -> None:
         assert not heading or heading in headings, f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_every_place_in_the_source_that_is_named_exists(page: Path) -> None:
+    named = re.findall(r"`((?:worker|api|tools|tests)/[\w./-]*)(?:::\w+)?`", page.read_text())
+    assert [place for place in named if not (ROOT / place).exists()] == []
+
+
 def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lstrip("# ").lower()).replace(" ", "-")
 

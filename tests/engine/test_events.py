@@ -45,7 +45,7 @@ def test_failed_attempts_are_failures_discards_are_rejected_and_no_question_is_t
         run = fleet.runs(batch)[0]
         late = make_app(Settings(redis_url=fleet.redis_url))
         late.send_task("think", args=[run.id, 1, 0, 1], queue="think", task_id=f"{run.id}.1.0.1", ignore_result=True)
-        fleet.wait("the late doorbell is turned away", lambda: _kinds(seen, "task-discarded"))
+        fleet.wait("the late work message is turned away", lambda: _kinds(seen, "task-discarded"))
         commands = _sent_until_now(client, monitor)
     assert len(_kinds(seen, "task-failed")) == 1, "the model's 500"
     assert "think" in {e.get("name") for e in _kinds(seen, "task-received")}

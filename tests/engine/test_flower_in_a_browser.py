@@ -69,7 +69,9 @@ def test_each_tools_successes_and_failures_agree_with_the_database(fleet: Fleet,
             lambda state=state, expected=expected: seen(browser, flower, "tools.calculator", state) == expected,  # type: ignore[misc]
             timeout_s=60,
         )
-    wait_until("the late doorbell is DISCARDED", lambda: seen(browser, flower, "think", "DISCARDED") == 1, timeout_s=60)
+    wait_until(
+        "the late work message is DISCARDED", lambda: seen(browser, flower, "think", "DISCARDED") == 1, timeout_s=60
+    )
     words = browser.text(f"{flower}/tasks?name=tools.calculator")
     assert f"run {run.id}"[:12] in words and "step 1" in words and "attempt 1" in words
     assert "What is" not in words and "* 7" not in words, "the page tells a question"

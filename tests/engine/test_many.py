@@ -30,7 +30,7 @@ def test_a_thousand_questions_finish_while_redis_holds_the_hot_set_only(fleet: F
 
     fleet.wait("all have ended", watch, 120)
     assert fleet.finish(batch) == {"succeeded": 1000}
-    assert 0 < most <= 2 * 64, "a doorbell for each run in motion, and no more than one that rang again"
+    assert 0 < most <= 2 * 64, "a work message for each run in motion, and no more than one that was sent again"
     assert_whole(fleet, batch)
     assert_nothing_left_in_redis(fleet)
 

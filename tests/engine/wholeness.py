@@ -68,14 +68,14 @@ def assert_money(fleet: Fleet) -> None:
 
 
 def redis_leftovers(fleet: Fleet) -> dict[str, int]:
-    """Doorbells that nobody answered, and whatever else would stay for ever, with their lengths."""
+    """Work messages that nobody answered, and whatever else would stay for ever, with their lengths."""
     with redis.Redis.from_url(fleet.redis_url, decode_responses=True) as client:
         keys = [key for key in client.scan_iter() if not key.startswith(BROKERS_OWN) and client.ttl(key) == -1]
         return {key: client.llen(key) if client.type(key) == "list" else 1 for key in keys}
 
 
 def assert_nothing_left_in_redis(fleet: Fleet) -> None:
-    """Late doorbells are answered and discarded in the end; wait for that."""
+    """Late work messages are answered and discarded in the end; wait for that."""
     fleet.wait("Redis holds no leftovers", lambda: _none(fleet), 15)
 
 

@@ -23,7 +23,7 @@ def test_the_backlog_of_a_stopped_tool_group_is_not_flooded_and_others_go_on(fle
     others = fleet.submit(sums(80))
     assert fleet.finish(others) == {"succeeded": 80}
     with redis.Redis.from_url(fleet.redis_url) as client:
-        assert client.llen("tools.test") <= 60, "one doorbell for each call"
+        assert client.llen("tools.test") <= 60, "one work message for each call"
     assert fleet.ended(stuck) == 0
     fleet.start(["tools.test"])
     assert fleet.finish(stuck) == {"succeeded": 60}
@@ -43,4 +43,4 @@ def test_the_backlog_of_a_slow_tool_group_is_not_flooded(fleet: Fleet) -> None:
         return fleet.ended(batch) == 60
 
     fleet.wait("the tool has worked them off, one by one", watch, 60)
-    assert longest <= 75, "a backlog is not a loss: it is not rung again"
+    assert longest <= 75, "a backlog is not a loss: nothing is sent again"

@@ -104,7 +104,7 @@ def test_a_full_redis_stops_nothing_for_good(fleet: Fleet, full_redis: RedisServ
     fill(full_redis)
     batch = fleet.submit(sums(20))
     fleet.wait("runs were admitted all the same", lambda: fleet.rows(select(active)))
-    fleet.wait("sweeps go on", lambda: fleet.workers[0].output().count("doorbells could not be rung") >= 3, 30)
+    fleet.wait("sweeps go on", lambda: fleet.workers[0].output().count("work messages could not be sent") >= 3, 30)
     with full_redis.client() as client:
         client.config_set("maxmemory", 0)
     assert fleet.finish(batch) == {"succeeded": 20}

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-def test_a_database_away_for_longer_than_the_heartbeat_limit_voids_nobody(fleet: Fleet) -> None:
+def test_a_database_away_for_longer_than_the_heartbeat_limit_declares_nobody_dead(fleet: Fleet) -> None:
     fleet.practice.control(latency="uniform:0,0.1")
     with Proxy(fleet.database_url).serving() as proxy:
         fleet.database_url = proxy.url
@@ -87,8 +87,8 @@ def test_a_frozen_worker_wakes_after_the_takeover_registers_anew_and_goes_on(fle
     fleet.practice.control(latency="0")
     fleet.freeze(sleeper)
     fleet.start(slots=6)
-    voided = select(workers.c.id).where(workers.c.state == "void")
-    fleet.wait("it is taken for dead", lambda: len(fleet.rows(voided)) == 1, fleet.settings.takeover_s + SLACK_S)
+    dead = select(workers.c.id).where(workers.c.state == "dead")
+    fleet.wait("it is taken for dead", lambda: len(fleet.rows(dead)) == 1, fleet.settings.takeover_s + SLACK_S)
     assert fleet.finish(batch) == {"succeeded": 3}
     sleeper.thaw()
     fleet.wait("it has registered anew", lambda: fleet.live_workers() == 2)

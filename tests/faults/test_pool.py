@@ -35,7 +35,7 @@ def test_a_pool_child_that_is_killed_is_reported_long_before_its_worker_could_be
     assert "not known whether it took effect" in fleet.rows(observed)[0].observation
     again = select(attempts).where(attempts.c.ended_at.is_(None), attempts.c.attempt == 2)
     fleet.wait("the repeatable call runs again", lambda: len(fleet.rows(again)) == 1, 10)
-    assert fleet.ended(batch) == 0 and fleet.rows(select(workers).where(workers.c.state == "void")) == []
+    assert fleet.ended(batch) == 0 and fleet.rows(select(workers).where(workers.c.state == "dead")) == []
 
 
 def test_a_tool_that_kills_its_process_each_time_ends_poisoned_alone_and_its_neighbours_do_not(fleet: Fleet) -> None:

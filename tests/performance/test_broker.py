@@ -1,4 +1,4 @@
-"""What a doorbell costs Redis on its way through real workers."""
+"""What a work message costs Redis on its way through real workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.engine.questions import sums
 BOOKKEEPING = ("zadd", "hset", "zrem", "hdel")
 
 
-def test_a_doorbell_is_pushed_and_popped_and_events_of_many_tasks_travel_together(fleet: Fleet) -> None:
+def test_a_message_is_pushed_and_popped_and_events_of_many_tasks_travel_together(fleet: Fleet) -> None:
     fleet.start(slots=4)
     fleet.finish(fleet.submit(sums(4)))
     with redis.Redis.from_url(fleet.redis_url, decode_responses=True) as client:
@@ -21,8 +21,8 @@ def test_a_doorbell_is_pushed_and_popped_and_events_of_many_tasks_travel_togethe
         fleet.finish(fleet.submit(sums(40)))
         used = _commands(client) - before
     tasks = 40 * 3
-    assert tasks <= used["lpush"] <= tasks * 1.2, used  # on a busy machine a sweeper may ring again
-    # The broker notes now and then that its queues are in use; but it keeps no books of who fetched which doorbell.
+    assert tasks <= used["lpush"] <= tasks * 1.2, used  # on a busy machine a sweeper may send again
+    # The broker notes now and then that its queues are in use; but it keeps no books of who fetched which work message.
     assert sum(used[name] for name in BOOKKEEPING) < tasks / 10, used
     # Three events a task, and a few of the worker's own.
     assert used["publish"] < tasks, used

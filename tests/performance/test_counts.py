@@ -10,14 +10,14 @@ import redis
 from tests.bench.counts import hot_shares
 from tests.bench.rows_visited import explained
 from tests.bench.walk import PIECES, Walk, costs
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 
 ASKS, CALLS, ANSWERS = PIECES
 POSTGRES = {ASKS: (0, 3), CALLS: (0, 2), ANSWERS: (0, 3)}
 """Transactions, and statements: each of them is one of its own, which is also one round trip."""
 SQLITE = {ASKS: (3, 7), CALLS: (2, 8), ANSWERS: (3, 8)}
 REDIS = {ASKS: {"lpush": 1}, CALLS: {"lpush": 1}, ANSWERS: {}}
-"""Commands: one doorbell each."""
+"""Commands: one work message each."""
 ROWS_VISITED = {ASKS: 24, CALLS: 16, ANSWERS: 31}
 """Also those that one part of a statement passes to the next."""
 
@@ -40,7 +40,7 @@ def test_a_step_looks_at_its_own_runs_rows_only_with_forty_others_in_motion(post
     others = [walk.admitted() for _ in range(40)]
     most: Counter[str] = Counter()
 
-    def watched(name: str, work: Callable[[], Bell | None]) -> Bell | None:
+    def watched(name: str, work: Callable[[], WorkMessage | None]) -> WorkMessage | None:
         with explained(walk.rt.store) as visited:
             following = work()
         most[name] = max(most[name], visited.rows)

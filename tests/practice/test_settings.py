@@ -9,7 +9,7 @@ import pytest
 from worker.practice.config import Config
 from worker.practice.faults import FaultPlan, fault_from
 from worker.practice.latency import latency
-from worker.practice.limits import Gate, Limits
+from worker.practice.limits import Gate, PracticeLimits
 from worker.practice.phrases import dated, language_of
 from worker.practice.places import places_in
 from worker.practice.tokens import PromptCounter, tokens_of
@@ -56,7 +56,7 @@ def test_the_script_goes_first_and_then_the_faults_by_rate() -> None:
 
 
 def test_a_window_slides_and_remembers_its_fullest() -> None:
-    gate = Gate(Limits(rpm=2, window_s=10))
+    gate = Gate(PracticeLimits(rpm=2, window_s=10))
     assert [gate.enter(at, 1) for at in (0.0, 4.0)] == [None, None]
     assert gate.enter(5.0, 1) == pytest.approx(5.0)
     assert gate.enter(10.5, 1) is None
@@ -64,7 +64,7 @@ def test_a_window_slides_and_remembers_its_fullest() -> None:
 
 
 def test_tokens_a_minute_are_limited_too() -> None:
-    gate = Gate(Limits(tpm=100, window_s=10))
+    gate = Gate(PracticeLimits(tpm=100, window_s=10))
     assert gate.enter(0.0, 80) is None
     assert gate.enter(1.0, 30) == pytest.approx(9.0)
     assert gate.enter(1.0, 20) is None

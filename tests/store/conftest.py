@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, select
 
-from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, CallEvent, CallView, Hot, NewCall
+from worker.core.moves import Acted, Answered, CallEvent, CallFinished, CallView, Hot, NewCall
 from worker.core.records import Usage
 from worker.core.spending import Spent
+from worker.core.work_messages import WorkMessage
 from worker.store.admission.admit import Admission, Capacity, admit
 from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
 from worker.store.hot.interface import Applied, CallWork, HotWrites, Lease, Seen, StepRecord, ThinkWork
@@ -95,49 +95,51 @@ class World:
     def admit(self, **capacity: int) -> Admission:
         return admit(self.store, Capacity(**capacity) if capacity else self.capacity)
 
-    def lease(self, bell: Bell, worker_id: str | None = None, seconds: float = 60.0) -> Lease:
+    def lease(self, work_message: WorkMessage, worker_id: str | None = None, seconds: float = 60.0) -> Lease:
         owner = worker_id or self.worker_id
-        return Lease(new_token(), bell.run_id, bell.step, bell.call, bell.attempt, owner, seconds)
+        return Lease(
+            new_token(), work_message.run_id, work_message.step, work_message.call, work_message.attempt, owner, seconds
+        )
 
-    def think(self, bell: Bell, worker_id: str | None = None) -> ThinkWork:
-        work = claim_think(self.store, self.lease(bell, worker_id))
-        assert work is not None, f"the model call {bell.task_id} could not be claimed"
+    def think(self, work_message: WorkMessage, worker_id: str | None = None) -> ThinkWork:
+        work = claim_think(self.store, self.lease(work_message, worker_id))
+        assert work is not None, f"the model call {work_message.task_id} could not be claimed"
         return work
 
-    def start(self, **batch: object) -> tuple[str, Bell]:
-        """A batch of one run that is admitted: the run and its doorbell."""
+    def start(self, **batch: object) -> tuple[str, WorkMessage]:
+        """A batch of one run that is admitted: the run and its work message."""
         _, (run_id,) = self.submit(1, **batch)  # type: ignore[arg-type]
-        (bell,) = (bell for bell in self.admit().bells if bell.run_id == run_id)
-        return run_id, bell
+        (work_message,) = (work_message for work_message in self.admit().work_messages if work_message.run_id == run_id)
+        return run_id, work_message
 
-    def act(self, bell: Bell, calls: int = 1) -> tuple[Bell, ...]:
-        """The model asks for tools: their doorbells."""
-        work = self.think(bell)
+    def act(self, work_message: WorkMessage, calls: int = 1) -> tuple[WorkMessage, ...]:
+        """The model asks for tools: their work messages."""
+        work = self.think(work_message)
         new = (NewCall("calculator", {"expression": "1+1"}, "tools.local"),) * calls
         decision = decide_think(work.hot, Acted(new, "I add."), RunConfig())
         applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
         assert applied is not None
-        return applied.bells
+        return applied.work_messages
 
-    def answer(self, bell: Bell) -> None:
+    def answer(self, work_message: WorkMessage) -> None:
         """The model answers, and the run ends."""
-        work = self.think(bell)
+        work = self.think(work_message)
         decision = decide_think(work.hot, Answered("Four."), RunConfig())
         applied = apply_think(self.store, work.lease, decision, SPENT, RECORD)
         assert applied is not None and applied.ended
 
     def observe(self, lease: Lease, event: CallEvent | None = None) -> Applied | None:
         """A tool call ends."""
-        what = event or CallEnded("2")
+        what = event or CallFinished("2")
         seen = self._seen.get(lease.token)
         return apply_call(self.store, lease, lambda hot, view: decide_call(hot, view, what), Spent("ok"), seen)
 
-    def hot_view(self, bell: Bell) -> Hot:
-        return hot_of(self.hot(bell.run_id))
+    def hot_view(self, work_message: WorkMessage) -> Hot:
+        return hot_of(self.hot(work_message.run_id))
 
-    def pending(self, bell: Bell) -> Bell:
-        """The first tool call of a step, as a doorbell."""
-        return Bell(bell.run_id, bell.step, 1, 1, "tools.local", "calculator")
+    def pending(self, work_message: WorkMessage) -> WorkMessage:
+        """The first tool call of a step, as a work message."""
+        return WorkMessage(work_message.run_id, work_message.step, 1, 1, "tools.local", "calculator")
 
     def hot(self, run_id: str) -> AnyRow:
         with self.store.read() as tx:
@@ -151,8 +153,12 @@ class World:
         with self.store.read() as tx:
             return tx.execute(select(batches).where(batches.c.id == batch_id)).one()
 
-    def tool_call(self, bell: Bell) -> AnyRow:
-        key = (tool_calls.c.run_id == bell.run_id, tool_calls.c.step == bell.step, tool_calls.c.call == bell.call)
+    def tool_call(self, work_message: WorkMessage) -> AnyRow:
+        key = (
+            tool_calls.c.run_id == work_message.run_id,
+            tool_calls.c.step == work_message.step,
+            tool_calls.c.call == work_message.call,
+        )
         with self.store.read() as tx:
             return tx.execute(select(tool_calls).where(*key)).one()
 
@@ -163,9 +169,9 @@ class World:
     def worker(self, name: str = "another") -> str:
         return register(self.store, WorkerInfo(name, ["think", "tools.local"], "threads", 8))
 
-    def call(self, bell: Bell, worker_id: str | None = None) -> CallWork:
-        work = self.claim(self.lease(bell, worker_id))
-        assert work is not None, f"the tool call {bell.task_id} could not be claimed"
+    def call(self, work_message: WorkMessage, worker_id: str | None = None) -> CallWork:
+        work = self.claim(self.lease(work_message, worker_id))
+        assert work is not None, f"the tool call {work_message.task_id} could not be claimed"
         return work
 
     def claim(self, lease: Lease) -> CallWork | None:

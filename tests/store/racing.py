@@ -42,7 +42,7 @@ class InThread(Generic[T]):
         return self._result[0]
 
 
-class Held(Generic[T]):
+class HeldTransaction(Generic[T]):
     """Work that stops just before it sends a statement that contains `before` (or its COMMIT), until it is let go."""
 
     def __init__(self, store: Store, work: Callable[[], T], before: str = COMMIT) -> None:
@@ -84,7 +84,7 @@ class Held(Generic[T]):
         return result
 
 
-def running_into(store: Store, held: Held[Any], work: Callable[[], T]) -> InThread[T]:
+def running_into(store: Store, held: HeldTransaction[Any], work: Callable[[], T]) -> InThread[T]:
     """Starts `work` while another transaction is held; returns once it waits for that one's locks or has ended."""
     entered = threading.Event()
 

@@ -13,11 +13,11 @@ from sqlalchemy import func, select, update
 from tests.services.waiting import wait_until
 from tests.store.conftest import RECORD, SPENT, World, world_on
 from tests.store.racing import InThread
-from worker.core.bells import Bell
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, NewCall
+from worker.core.moves import Acted, Answered, CallFinished, NewCall
 from worker.core.spending import Spent
+from worker.core.work_messages import WorkMessage
 from worker.store.admission.admit import Capacity, admit
 from worker.store.control.stopping import (
     cancel_batch,
@@ -32,8 +32,8 @@ from worker.store.control.stopping import (
 from worker.store.hot.money import note_waste
 from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think, start_call
 from worker.store.recovery.invariants import check
-from worker.store.recovery.sweeps import end_overdue, park_paused, rung_again, unanswered
-from worker.store.recovery.takeover import abandoned, bells_of, release
+from worker.store.recovery.sweeps import end_overdue, mark_sent_again, park_paused, unanswered
+from worker.store.recovery.takeover import abandoned, release, work_messages_of
 from worker.store.schema.tables import active, batches, runs, tool_calls
 from worker.store.session import Store
 
@@ -53,25 +53,27 @@ class Everything:
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.store, self.seed = world, world.store, seed
-        self.queue: SimpleQueue[Bell | None] = SimpleQueue()
+        self.queue: SimpleQueue[WorkMessage | None] = SimpleQueue()
         self.over = threading.Event()
 
-    def ring(self, bells: tuple[Bell, ...] | list[Bell], rng: random.Random) -> None:
-        for bell in bells:
+    def deliver(self, work_messages: tuple[WorkMessage, ...] | list[WorkMessage], rng: random.Random) -> None:
+        for work_message in work_messages:
             for _ in range(rng.choice([0, 1, 1, 1, 1, 2])):
-                self.queue.put(bell)
+                self.queue.put(work_message)
 
     def worker(self, rng: random.Random) -> None:
-        bell = self.queue.get()
-        if bell is None:
+        work_message = self.queue.get()
+        if work_message is None:
             return
-        lease = self.world.lease(bell)
-        if bell.call:
+        lease = self.world.lease(work_message)
+        if work_message.call:
             call = claim_call(self.store, lease)
             if call is None or (start_call(self.store, lease) and rng.random() < 0.05):
                 return
             seen = (call.seen, call.view) if call.seen else None
-            applied = apply_call(self.store, lease, lambda h, v: decide_call(h, v, CallEnded("2")), Spent("ok"), seen)
+            applied = apply_call(
+                self.store, lease, lambda h, v: decide_call(h, v, CallFinished("2")), Spent("ok"), seen
+            )
         else:
             work = claim_think(self.store, lease)
             if work is None or rng.random() < 0.05:
@@ -82,7 +84,7 @@ class Everything:
         if applied is None:
             note_waste(self.store, lease, SPENT)
         else:
-            self.ring(applied.bells, rng)
+            self.deliver(applied.work_messages, rng)
 
     def sweeper(self, rng: random.Random) -> None:
         for table in (active, tool_calls):  # what a worker above has dropped is overdue before long
@@ -94,15 +96,15 @@ class Everything:
                     if rng.random() < 0.1:
                         tx.execute(update(table).where(table.c.token == row.token).values(lease_until=1.0))
         done = [release(self.store, held, {"calculator": True}, "overdue") for held in abandoned(self.store)]
-        self.ring(bells_of(done), rng)
+        self.deliver(work_messages_of(done), rng)
         park_paused(self.store)
         end_overdue(self.store)
         for batch_id in unfinished_cancels(self.store):
             cancel_chunk(self.store, batch_id, 5)
         for one in unanswered(self.store, 0.05):
-            if rung_again(self.store, one.bell, one.sent_at):
-                self.queue.put(one.bell)
-        self.ring(admit(self.store, SLOTS).bells, rng)
+            if mark_sent_again(self.store, one.message, one.sent_at):
+                self.queue.put(one.message)
+        self.deliver(admit(self.store, SLOTS).work_messages, rng)
 
     def operator(self, rng: random.Random) -> None:
         with self.store.read() as tx:

@@ -15,7 +15,17 @@ from tests.store.conftest import RECORD, HoldableStore, World, holdable
 from worker.core.config import RunConfig
 from worker.core.errors import ErrorCode
 from worker.core.machine import decide_think
-from worker.core.moves import Acted, Answered, CallEnded, GivenBack, ModelFailed, NewCall, Parking, Rejected, Unreadable
+from worker.core.moves import (
+    Acted,
+    Answered,
+    CallFinished,
+    GivenBack,
+    ModelFailed,
+    NewCall,
+    Parking,
+    Rejected,
+    Unreadable,
+)
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
@@ -48,52 +58,56 @@ class Counting(HoldableStore):
 counted = [0]
 
 
-def _think(world: World, bell: Any, event: Any, spent: Spent = PAID, record: StepRecord | None = RECORD) -> Any:
-    work = world.think(bell)
+def _think(world: World, work_message: Any, event: Any, spent: Spent = PAID, record: StepRecord | None = RECORD) -> Any:
+    work = world.think(work_message)
     return apply_think(world.store, work.lease, decide_think(work.hot, event, RunConfig()), spent, record)
 
 
 def _asks_and_answers(world: World) -> None:
-    _, bell = world.start()
-    (tool_bell,) = _think(world, bell, Acted((TEXTS,), AWKWARD)).bells
-    (after,) = world.observe(world.call(tool_bell).lease, CallEnded(AWKWARD)).bells  # type: ignore[union-attr]
+    _, work_message = world.start()
+    (tool_work_message,) = _think(world, work_message, Acted((TEXTS,), AWKWARD)).work_messages
+    (after,) = world.observe(world.call(tool_work_message).lease, CallFinished(AWKWARD)).work_messages  # type: ignore[union-attr]
     assert _think(world, after, Answered(AWKWARD)).ended
 
 
 def _asks_for_several(world: World) -> None:
-    _, bell = world.start()
-    calls = _think(world, bell, Acted((TEXTS, REFUSED, ASKED, TEXTS), "So.", looping=True)).bells
+    _, work_message = world.start()
+    calls = _think(world, work_message, Acted((TEXTS, REFUSED, ASKED, TEXTS), "So.", looping=True)).work_messages
     assert [b.call for b in calls] == [1, 4]
     for work in [world.call(b) for b in calls]:
-        world.observe(work.lease, CallEnded("No.", Outcome.ERROR))
+        world.observe(work.lease, CallFinished("No.", Outcome.ERROR))
 
 
 def _is_refused_at_once(world: World) -> None:
-    _, bell = world.start()
-    (after,) = _think(world, bell, Acted((REFUSED,), "So.")).bells
-    (again,) = _think(world, after, Unreadable("Hm."), record=StepRecord("malformed", "a", "b", "", None, "m")).bells
+    _, work_message = world.start()
+    (after,) = _think(world, work_message, Acted((REFUSED,), "So.")).work_messages
+    (again,) = _think(
+        world, after, Unreadable("Hm."), record=StepRecord("malformed", "a", "b", "", None, "m")
+    ).work_messages
     assert _think(world, again, Rejected(ErrorCode.CONTENT_FILTER, "No."), FREE, None).ended
 
 
 def _waits_and_parks(world: World) -> None:
-    _, bell = world.start()
-    (later,) = _think(world, bell, ModelFailed("It broke.", 3.0, "It broke."), Spent("error", "It broke."), None).bells
+    _, work_message = world.start()
+    (later,) = _think(
+        world, work_message, ModelFailed("It broke.", 3.0, "It broke."), Spent("error", "It broke."), None
+    ).work_messages
     assert CLOCK.moment is not None
     CLOCK.moment += 5
     assert (
         _think(
             world, later, GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "x")), FREE, None
-        ).bells
+        ).work_messages
         == ()
     )
 
 
 def _brings_structures(world: World) -> None:
-    _, bell = world.start()
+    _, work_message = world.start()
     record = StepRecord(
         "actions", "", "", AWKWARD, "stop", "m", {"content": AWKWARD, "tool_calls": []}, AWKWARD, "x", 0.5
     )
-    assert _think(world, bell, Acted((TEXTS,), "So."), Spent("ok", usage=Usage(5, 0, 0), billed=True), record)
+    assert _think(world, work_message, Acted((TEXTS,), "So."), Spent("ok", usage=Usage(5, 0, 0), billed=True), record)
 
 
 @pytest.mark.usefixtures("stepped_clock")

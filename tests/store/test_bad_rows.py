@@ -36,8 +36,8 @@ def test_a_weight_that_an_older_version_took_stops_nobody(world: World, weight: 
     good, good_ids = world.submit(4)
     spoil(world, batches, bad, weight=weight)
     for _ in range(8):
-        for bell in world.admit(hot_set=1, reserve=0).bells:
-            world.answer(bell)
+        for work_message in world.admit(hot_set=1, reserve=0).work_messages:
+            world.answer(work_message)
     world.admit()
     assert world.batch(good).state == "done" and world.batch(bad).state == "done"
     assert {world.run(run_id).state for run_id in bad_ids + good_ids} == {"succeeded"}
@@ -52,8 +52,11 @@ def test_virtual_times_that_are_no_numbers_return_to_the_present(world: World, a
     spoil(world, owners, vtime=at, clock=at)
     spoil(world, admission, clock=at)
     second, _ = world.submit(20)
-    bells = world.admit(hot_set=22, reserve=0).bells
-    shares = [sum(world.run(bell.run_id).batch_id == batch for bell in bells) for batch in (first, second)]
+    work_messages = world.admit(hot_set=22, reserve=0).work_messages
+    shares = [
+        sum(world.run(work_message.run_id).batch_id == batch for work_message in work_messages)
+        for batch in (first, second)
+    ]
     assert sum(shares) == 20 and min(shares) >= 8, "fair again"
     with world.store.read() as tx:
         moments = [
@@ -70,8 +73,8 @@ def test_an_ending_that_cannot_be_settled_is_set_aside_and_named_and_the_others_
 ) -> None:
     bad, (bad_run,) = world.submit(1)
     good, _ = world.submit(30)
-    for bell in world.admit().bells:
-        world.answer(bell)
+    for work_message in world.admit().work_messages:
+        world.answer(work_message)
     with world.store.write() as tx:
         tx.execute(update(endings).where(endings.c.run_id == bad_run).values(**values))
     with caplog.at_level(logging.ERROR):
@@ -99,14 +102,14 @@ def test_a_batch_that_cannot_be_admitted_is_set_aside_and_named_and_the_others_g
     with world.store.write() as tx:
         tx.execute(text(f"UPDATE runs SET attempts = {spoilt} WHERE id = :run"), {"run": bad_run})
     with caplog.at_level(logging.ERROR):
-        assert {bell.run_id for bell in world.admit().bells} == set(good_ids)
+        assert {work_message.run_id for work_message in world.admit().work_messages} == set(good_ids)
     assert bad in caplog.text
     assert (world.batch(bad).paused_reason, world.batch(good).paused_reason) == ("fault", None)
     (named,) = [one for one in check(world.store) if one.name == "batch_set_aside"]
     assert named.subject == bad
     spoil(world, runs, bad_run, attempts=0)
     assert resume_batch(world.store, bad)
-    assert [bell.run_id for bell in world.admit().bells] == [bad_run]
+    assert [work_message.run_id for work_message in world.admit().work_messages] == [bad_run]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -126,10 +129,10 @@ def test_admission_that_stands_still_is_told_while_something_waits(world: World)
     assert CLOCK.moment is not None
     CLOCK.moment += STALE_S + 1
     assert "never" in admission_health(world.store).problem
-    bells = world.admit().bells
+    work_messages = world.admit().work_messages
     health = admission_health(world.store)
     assert (health.succeeded_at, health.waiting_batches, health.problem) == (CLOCK.moment, 0, "")
-    world.answer(bells[0])
+    world.answer(work_messages[0])
     CLOCK.moment += STALE_S + 1
     assert "1 ended runs" in admission_health(world.store).problem, "an ending waits to be settled"
     assert [one.name for one in check(world.store)] == ["admission_stopped"]

@@ -33,39 +33,39 @@ def later(seconds: float) -> None:
 
 def test_paused_runs_give_their_slots_to_others_and_take_slots_ahead_of_new_ones(world: World) -> None:
     paused, _ = world.submit(6)
-    assert len(world.admit(hot_set=4).bells) == 4
+    assert len(world.admit(hot_set=4).work_messages) == 4
     pause_batch(world.store, paused)
     assert park_paused(world.store) == 4
     other, _ = world.submit(10)
-    bells = world.admit(hot_set=4).bells
-    assert {world.run(b.run_id).batch_id for b in bells} == {other} and len(bells) == 4
+    work_messages = world.admit(hot_set=4).work_messages
+    assert {world.run(b.run_id).batch_id for b in work_messages} == {other} and len(work_messages) == 4
     resume_batch(world.store, paused)
     assert park_paused(world.store) == 4
-    assert world.admit(hot_set=4).bells == (), "no stampede: they wait for slots"
-    for bell in bells[:2]:
-        world.answer(bell)
-    back = world.admit(hot_set=4).bells
+    assert world.admit(hot_set=4).work_messages == (), "no stampede: they wait for slots"
+    for work_message in work_messages[:2]:
+        world.answer(work_message)
+    back = world.admit(hot_set=4).work_messages
     assert [world.run(b.run_id).batch_id for b in back] == [paused, paused]
     assert all(claim_think(world.store, world.lease(b)) for b in back)
 
 
-def test_a_run_parked_while_it_acts_gets_all_its_open_calls_rung_again(world: World) -> None:
-    run_id, bell = world.start()
-    one, two, three = world.act(bell, calls=3)
+def test_a_run_parked_while_it_acts_gets_all_its_open_calls_announced_again(world: World) -> None:
+    run_id, work_message = world.start()
+    one, two, three = world.act(work_message, calls=3)
     world.observe(world.call(one).lease)
     pause_run(world.store, run_id)
     park_paused(world.store)
     assert resume_run(world.store, run_id)
     park_paused(world.store)
     assert claim_call(world.store, world.lease(two)) is None, "it has no slot yet"
-    assert set(world.admit().bells) == {two, three}
+    assert set(world.admit().work_messages) == {two, three}
     assert claim_call(world.store, world.lease(two)) is not None
 
 
 def test_a_run_with_work_in_flight_is_parked_only_when_that_has_ended(world: World) -> None:
-    run_id, bell = world.start()
-    (tool_bell,) = world.act(bell)
-    work = world.call(tool_bell)
+    run_id, work_message = world.start()
+    (tool_work_message,) = world.act(work_message)
+    work = world.call(tool_work_message)
     pause_run(world.store, run_id)
     assert park_paused(world.store) == 0
     world.observe(work.lease)
@@ -83,12 +83,14 @@ def test_a_run_paused_again_before_it_got_its_slot_goes_back_to_waiting(world: W
         assert world.hot(run_id).parked == "ready"
     pause_run(world.store, run_id)
     park_paused(world.store)
-    assert world.admit().bells == ()
+    assert world.admit().work_messages == ()
 
 
-def test_an_unparked_run_that_waits_for_a_moment_of_its_own_is_rung_for_then(world: World, stepped_clock: None) -> None:
-    run_id, bell = world.start()
-    work = world.think(bell)
+def test_an_unparked_run_that_waits_for_a_moment_of_its_own_is_announced_then(
+    world: World, stepped_clock: None
+) -> None:
+    run_id, work_message = world.start()
+    work = world.think(work_message)
     decision = decide_think(work.hot, GivenBack(Outcome.DEFERRED, 100.0, "a bucket"), RunConfig())
     apply_think(world.store, work.lease, decision, Spent(Outcome.DEFERRED))
     pause_run(world.store, run_id)
@@ -96,13 +98,13 @@ def test_an_unparked_run_that_waits_for_a_moment_of_its_own_is_rung_for_then(wor
     resume_run(world.store, run_id)
     park_paused(world.store)
     later(40.0)
-    (again,) = world.admit().bells
+    (again,) = world.admit().work_messages
     assert again.due_in_s == pytest.approx(60.0)
     assert world.hot(run_id).sent_at == 1_000_100.0
 
 
 def test_the_time_limit_stands_still_while_a_run_is_parked(world: World, stepped_clock: None) -> None:
-    run_id, bell = world.start()
+    run_id, work_message = world.start()
     other_id, other = world.start()
     with world.store.write() as tx:
         tx.execute(active.update().values(deadline_at=1_000_100.0))
@@ -114,16 +116,16 @@ def test_the_time_limit_stands_still_while_a_run_is_parked(world: World, stepped
     assert (world.run(other_id).state, world.run(other_id).error_code) == ("failed", "deadline")
     resume_run(world.store, run_id)
     park_paused(world.store)
-    (again,) = world.admit().bells
+    (again,) = world.admit().work_messages
     assert world.hot(run_id).deadline_at == 1_000_100.0 + 86_400.0
     assert claim_think(world.store, world.lease(again)) is not None
-    assert bell.run_id == run_id
+    assert work_message.run_id == run_id
 
 
 def test_a_run_past_its_time_limit_ends_with_what_it_had_in_flight(world: World, stepped_clock: None) -> None:
-    run_id, bell = world.start()
-    (tool_bell,) = world.act(bell)
-    work = world.call(tool_bell)
+    run_id, work_message = world.start()
+    (tool_work_message,) = world.act(work_message)
+    work = world.call(tool_work_message)
     with world.store.write() as tx:
         tx.execute(active.update().values(deadline_at=1_000_001.0))
     later(2.0)
@@ -139,34 +141,34 @@ def test_a_batch_that_was_paused_for_long_has_stored_no_credit(world: World) -> 
     paused, _ = world.submit(60)
     pause_batch(world.store, paused)
     for _ in range(20):  # the other one has the place alone
-        for bell in world.admit(hot_set=2).bells:
-            world.answer(bell)
+        for work_message in world.admit(hot_set=2).work_messages:
+            world.answer(work_message)
     resume_batch(world.store, paused)
     served = []
     for _ in range(8):
-        bells = world.admit(hot_set=2).bells
-        served += [world.run(bell.run_id).batch_id for bell in bells]
-        for bell in bells:
-            world.answer(bell)
+        work_messages = world.admit(hot_set=2).work_messages
+        served += [world.run(work_message.run_id).batch_id for work_message in work_messages]
+        for work_message in work_messages:
+            world.answer(work_message)
     assert served.count(steady) == served.count(paused) == 8
 
 
 def test_at_its_bound_of_parked_runs_a_batch_admits_no_more_and_others_go_on(world: World) -> None:
     batch_id, _ = world.submit(12)
     for _ in range(2):
-        for bell in world.admit(hot_set=3, parked_per_batch=6).bells:
-            _park(world, bell)
-    assert world.admit(hot_set=3, parked_per_batch=6).bells == ()
+        for work_message in world.admit(hot_set=3, parked_per_batch=6).work_messages:
+            _park(world, work_message)
+    assert world.admit(hot_set=3, parked_per_batch=6).work_messages == ()
     other, _ = world.submit(2)
-    bells = world.admit(hot_set=3, parked_per_batch=6).bells
-    assert [world.run(b.run_id).batch_id for b in bells] == [other, other]
+    work_messages = world.admit(hot_set=3, parked_per_batch=6).work_messages
+    assert [world.run(b.run_id).batch_id for b in work_messages] == [other, other]
     with world.store.read() as tx:
         parked = select(func.count()).where(active.c.batch_id == batch_id, active.c.parked.is_not(None))
         assert tx.execute(parked).scalar() == 6
 
 
-def _park(world: World, bell) -> None:  # type: ignore[no-untyped-def]
-    work = world.think(bell)
+def _park(world: World, work_message) -> None:  # type: ignore[no-untyped-def]
+    work = world.think(work_message)
     decision = decide_think(
         work.hot, GivenBack(Outcome.DEFERRED, reason="paused", park=Parking(Parked.MODEL, "m")), RunConfig()
     )
@@ -174,12 +176,12 @@ def _park(world: World, bell) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_a_run_parked_for_a_model_just_after_that_was_opened_is_not_forgotten(world: World) -> None:
-    run_id, bell = world.start()
+    run_id, work_message = world.start()
     pause(world.store, "m", "http://127.0.0.1:9/v1", "small", "a wrong key", for_s=None)
     resume(world.store, "m")
-    _park(world, bell)
+    _park(world, work_message)
     park_paused(world.store)
-    assert [b.run_id for b in world.admit().bells] == [run_id]
+    assert [b.run_id for b in world.admit().work_messages] == [run_id]
 
 
 def test_a_probe_of_a_paused_model_comes_before_those_that_wait_and_keeps_its_time(
@@ -187,26 +189,26 @@ def test_a_probe_of_a_paused_model_comes_before_those_that_wait_and_keeps_its_ti
 ) -> None:
     pause(world.store, "m", "http://127.0.0.1:9/v1", "small", "a wrong key", for_s=None)
     _, ids = world.submit(3)
-    for bell in world.admit().bells:
-        _park(world, bell)
+    for work_message in world.admit().work_messages:
+        _park(world, work_message)
     with world.store.write() as tx:
         tx.execute(active.update().values(deadline_at=1_000_100.0))
     later(1_000.0)
     assert park_paused(world.store) == 0 and reopen_due(world.store) == 1
-    (probe,) = world.admit().bells
+    (probe,) = world.admit().work_messages
     assert probe.run_id in ids
     assert world.hot(probe.run_id).deadline_at == 1_001_100.0
 
 
 def test_a_cancelled_batch_ends_in_chunks_those_in_motion_first(world: World) -> None:
     batch_id, ids = world.submit(10)
-    bells = world.admit(hot_set=3).bells
-    lease = world.think(bells[0]).lease
+    work_messages = world.admit(hot_set=3).work_messages
+    lease = world.think(work_messages[0]).lease
     assert cancel_batch(world.store, batch_id) and not cancel_batch(world.store, batch_id)
     assert unfinished_cancels(world.store) == [batch_id]
-    assert world.admit().bells == (), "nothing of it is admitted any more"
+    assert world.admit().work_messages == (), "nothing of it is admitted any more"
     first = cancel_chunk(world.store, batch_id, 4)
-    assert set(first.aborted) == {b.run_id for b in bells} and len(first.run_ids) == 4
+    assert set(first.aborted) == {b.run_id for b in work_messages} and len(first.run_ids) == 4
     assert world.attempt(lease).outcome == "stopped"
     ended = list(first.run_ids)
     while chunk := cancel_chunk(world.store, batch_id, 4).run_ids:

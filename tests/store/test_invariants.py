@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from tests.store.conftest import World
-from worker.core.bells import Bell
+from worker.core.work_messages import WorkMessage
 from worker.store.control.stopping import cancel_batch, cancel_chunk, cancel_run, pause_batch, resume_batch
 from worker.store.recovery.invariants import COLD, HOT, Violation, check
 from worker.store.recovery.sweeps import park_paused
-from worker.store.recovery.takeover import Held, release
+from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.schema.tables import active, attempts, batches, endings, runs, tool_calls
 
 
@@ -25,18 +25,18 @@ def life_of_batches(world: World) -> Iterator[str]:
     """Many situations, one after the other."""
     batch_id, ids = world.submit(12)
     yield "queued"
-    bells = world.admit(hot_set=8).bells
+    work_messages = world.admit(hot_set=8).work_messages
     yield "admitted"
-    lease = world.think(bells[0]).lease
-    tools = world.act(bells[1], calls=3)
+    lease = world.think(work_messages[0]).lease
+    tools = world.act(work_messages[1], calls=3)
     call = world.call(tools[0]).lease
     yield "in flight"
     world.observe(call)
     yield "one of three observed"
-    release(world.store, Held(lease), {}, "its worker died")
+    release(world.store, OpenAttempt(lease), {}, "its worker died")
     yield "taken over"
-    world.answer(bells[2])
-    cancel_run(world.store, bells[3].run_id)
+    world.answer(work_messages[2])
+    cancel_run(world.store, work_messages[3].run_id)
     cancel_run(world.store, ids[-1])
     yield "ended and not settled"
     world.admit(hot_set=8)
@@ -48,7 +48,7 @@ def life_of_batches(world: World) -> Iterator[str]:
     park_paused(world.store)
     world.admit(hot_set=8)
     yield "un-parked"
-    world.think(bells[4])
+    world.think(work_messages[4])
     cancel_batch(world.store, batch_id)
     cancel_chunk(world.store, batch_id, 3)
     yield "half cancelled"
@@ -65,43 +65,43 @@ def test_nothing_is_wrong_in_any_situation_that_the_engine_makes(world: World) -
     assert situations == 11
 
 
-def _set(table: Any, **values: Any) -> Callable[[World, Bell], Any]:
-    return lambda world, bell: update(table).values(**values)
+def _set(table: Any, **values: Any) -> Callable[[World, WorkMessage], Any]:
+    return lambda world, work_message: update(table).values(**values)
 
 
-BROKEN: dict[str, Callable[[World, Bell], Any]] = {
-    "ended_in_motion": lambda world, bell: (
-        update(runs).where(runs.c.id == bell.run_id).values(state="succeeded")
+BROKEN: dict[str, Callable[[World, WorkMessage], Any]] = {
+    "ended_in_motion": lambda world, work_message: (
+        update(runs).where(runs.c.id == work_message.run_id).values(state="succeeded")
     ),
-    "no_next_event": lambda world, bell: (
-        update(active).where(active.c.run_id == bell.run_id).values(phase="act", pending=0)
+    "no_next_event": lambda world, work_message: (
+        update(active).where(active.c.run_id == work_message.run_id).values(phase="act", pending=0)
     ),
     "half_a_lease": _set(active, worker_id="somebody"),
     "pending_differs": _set(active, pending=3),
     "call_without_result": _set(tool_calls, state="done"),
-    "worked_on_twice": lambda world, bell: insert(attempts).values(
-        [{"token": f"t{n}", "run_id": bell.run_id, "step": 1, "call": 1} for n in range(2)]
+    "worked_on_twice": lambda world, work_message: insert(attempts).values(
+        [{"token": f"t{n}", "run_id": work_message.run_id, "step": 1, "call": 1} for n in range(2)]
     ),
-    "open_after_the_end": lambda world, bell: insert(endings).values(run_id=bell.run_id, batch_id="unknown"),
-    "active_at_rest": lambda world, bell: delete(active),
+    "open_after_the_end": lambda world, sent: insert(endings).values(run_id=sent.run_id, batch_id="unknown"),
+    "active_at_rest": lambda world, work_message: delete(active),
     "counters_differ": _set(batches, failed=1),
     "over_allotment": _set(active, allotment_usd=0.1),
     "over_budget": _set(batches, budget_usd=1.0, cost_usd=0.9, reserved_usd=0.2),
     "sums_differ": _set(batches, prompt_tokens=1),
-    "left_behind": lambda world, bell: update(runs).values(state="queued"),
+    "left_behind": lambda world, work_message: update(runs).values(state="queued"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_each_check_finds_what_it_is_for(world: World, name: str) -> None:
-    run_id, bell = world.start()
-    world.call(world.act(bell)[0])
+    run_id, work_message = world.start()
+    world.call(world.act(work_message)[0])
     if name == "open_after_the_end":
         with world.store.write() as tx:
             tx.execute(update(runs).values(state="failed"))
     assert name == "open_after_the_end" or check(world.store) == []
     with world.store.write() as tx:
-        tx.execute(BROKEN[name](world, bell))
+        tx.execute(BROKEN[name](world, work_message))
     found = [violation for violation in check(world.store) if violation.name == name]
     assert found and found[0].says.endswith(".")
     assert found[0].subject in (run_id, world.run(run_id).batch_id)

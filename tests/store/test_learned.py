@@ -70,13 +70,13 @@ def failing(world: World, work: ThinkWork) -> ThinkWork:
     applied = apply_think(world.store, work.lease, decision, Spent("error", "no"))
     assert applied is not None
     later(1.0)
-    return world.think(applied.bells[0])
+    return world.think(applied.work_messages[0])
 
 
 def test_an_answer_counts_from_the_first_failure_of_the_step_on(world: World, stepped_clock: None) -> None:
-    _, bell = world.start()
+    _, work_message = world.start()
     note_answered(world.store, *PLACE)
-    work = world.think(bell)
+    work = world.think(work_message)
     later(1.0)
     for failures in range(3):
         assert not answered_since_failure(world.store, "e", work.lease, work.hot.failures), "it answered before only"
@@ -88,8 +88,8 @@ def test_an_answer_counts_from_the_first_failure_of_the_step_on(world: World, st
 
 
 def test_a_step_that_has_not_failed_before_counts_from_its_claim(world: World, stepped_clock: None) -> None:
-    _, bell = world.start()
-    work = world.think(bell)
+    _, work_message = world.start()
+    work = world.think(work_message)
     assert not answered_since_failure(world.store, "e", work.lease, 0)
     later(2.0)
     note_answered(world.store, *PLACE, ago_s=1.0)
@@ -97,8 +97,8 @@ def test_a_step_that_has_not_failed_before_counts_from_its_claim(world: World, s
 
 
 def test_an_older_answer_told_late_takes_nothing_back(world: World, stepped_clock: None) -> None:
-    _, bell = world.start()
-    work = world.think(bell)
+    _, work_message = world.start()
+    work = world.think(work_message)
     later(2.0)
     note_answered(world.store, *PLACE)
     note_answered(world.store, *PLACE, ago_s=100.0)

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from tests.store.conftest import RECORD, SPENT, World
 from worker.core.config import RunConfig
 from worker.core.machine import decide_call, decide_think
-from worker.core.moves import Acted, Answered, CallEnded, NewCall
+from worker.core.moves import Acted, Answered, CallFinished, NewCall
 from worker.core.spending import Spent
 from worker.store.hot.writes import apply_call, apply_think
 from worker.store.schema.tables import active, batches, endings, runs, steps, tool_calls
@@ -15,22 +15,22 @@ from worker.store.schema.tables import active, batches, endings, runs, steps, to
 
 def test_a_run_thinks_acts_twice_side_by_side_and_answers(world: World) -> None:
     batch_id, (run_id,) = world.submit()
-    (bell,) = world.admit().bells
-    work = world.think(bell)
+    (work_message,) = world.admit().work_messages
+    work = world.think(work_message)
     calls = (NewCall("calculator", {"expression": "1+1"}, "tools.local"),) * 2
     acted = decide_think(work.hot, Acted(calls, "I add."), RunConfig())
     applied = apply_think(world.store, work.lease, acted, SPENT, RECORD)
-    assert applied is not None and [b.call for b in applied.bells] == [1, 2]
+    assert applied is not None and [b.call for b in applied.work_messages] == [1, 2]
 
     results = []
-    for call_bell in applied.bells:
-        lease = world.call(call_bell).lease
-        result = apply_call(world.store, lease, lambda h, v: decide_call(h, v, CallEnded("2")), Spent("ok"))
+    for call_work_message in applied.work_messages:
+        lease = world.call(call_work_message).lease
+        result = apply_call(world.store, lease, lambda h, v: decide_call(h, v, CallFinished("2")), Spent("ok"))
         assert result is not None
         results.append(result)
-    assert [len(r.bells) for r in results] == [0, 1], "only the last call of the step moves the run on"
+    assert [len(r.work_messages) for r in results] == [0, 1], "only the last call of the step moves the run on"
 
-    work = world.think(results[1].bells[0])
+    work = world.think(results[1].work_messages[0])
     assert work.hot.step == 2
     answered = decide_think(work.hot, Answered("Four."), RunConfig())
     applied = apply_think(world.store, work.lease, answered, SPENT, RECORD)

@@ -9,8 +9,8 @@ from worker.store.recovery.liveness import Pulse, ended_among
 
 def test_a_worker_finds_out_that_a_run_it_works_for_has_ended(world: World) -> None:
     _, (going, stopped) = world.submit(2)
-    for bell in world.admit().bells:
-        world.think(bell)
+    for work_message in world.admit().work_messages:
+        world.think(work_message)
     assert ended_among(world.store, [going, stopped]) == set()
     assert cancel_run(world.store, stopped) is not None
     assert ended_among(world.store, [going, stopped, "run_unknown"]) == {stopped}

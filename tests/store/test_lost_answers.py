@@ -18,7 +18,7 @@ from worker.store.admission.admit import admit
 from worker.store.hot.money import note_waste
 from worker.store.hot.readback import landed, reclaimed, started
 from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
-from worker.store.recovery.takeover import Held, release
+from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.schema.tables import active, endings, steps, tool_calls
 from worker.store.session import Store
 
@@ -29,8 +29,8 @@ def world(store_each_way: Store) -> World:
 
 
 def test_a_claim_is_not_made_twice_and_is_found_again(world: World) -> None:
-    _, bell = world.start()
-    lease = world.lease(bell)
+    _, work_message = world.start()
+    lease = world.lease(work_message)
     assert not reclaimed(world.store, lease)
     with answer_lost(world.store), pytest.raises(OperationalError):
         claim_think(world.store, lease)
@@ -39,9 +39,9 @@ def test_a_claim_is_not_made_twice_and_is_found_again(world: World) -> None:
 
 
 def test_a_claimed_tool_call_is_found_again_and_its_start_is_known_by_the_one_that_made_it(world: World) -> None:
-    _, bell = world.start()
-    (tool_bell,) = world.act(bell)
-    lease = world.lease(tool_bell)
+    _, work_message = world.start()
+    (tool_work_message,) = world.act(work_message)
+    lease = world.lease(tool_work_message)
     with answer_lost(world.store), pytest.raises(OperationalError):
         claim_call(world.store, lease)
     assert claim_call(world.store, lease) is None and reclaimed(world.store, lease)
@@ -49,12 +49,12 @@ def test_a_claimed_tool_call_is_found_again_and_its_start_is_known_by_the_one_th
     with answer_lost(world.store), pytest.raises(OperationalError):
         start_call(world.store, lease)
     assert not start_call(world.store, lease), "a call is started once"
-    assert started(world.store, lease) and not started(world.store, world.lease(tool_bell))
+    assert started(world.store, lease) and not started(world.store, world.lease(tool_work_message))
 
 
 def test_a_model_calls_apply_lands_once_and_is_read_back(world: World) -> None:
-    run_id, bell = world.start()
-    work = world.think(bell)
+    run_id, work_message = world.start()
+    work = world.think(work_message)
     decision = decide_think(work.hot, Acted((NewCall("calculator", {}, "tools.local"),), "I add."), RunConfig())
     assert not landed(world.store, work.lease)
     with answer_lost(world.store), pytest.raises(OperationalError):
@@ -67,8 +67,8 @@ def test_a_model_calls_apply_lands_once_and_is_read_back(world: World) -> None:
 
 
 def test_a_runs_end_lands_once_and_is_read_back(world: World) -> None:
-    run_id, bell = world.start()
-    work = world.think(bell)
+    run_id, work_message = world.start()
+    work = world.think(work_message)
     decision = decide_think(work.hot, Answered("Four."), RunConfig())
     with answer_lost(world.store), pytest.raises(OperationalError):
         apply_think(world.store, work.lease, decision, SPENT, RECORD)
@@ -81,8 +81,8 @@ def test_a_runs_end_lands_once_and_is_read_back(world: World) -> None:
 
 @pytest.mark.parametrize("calls", [1, 2])
 def test_a_tool_calls_apply_lands_once_also_while_others_of_the_step_are_out(world: World, calls: int) -> None:
-    run_id, bell = world.start()
-    work = world.call(world.act(bell, calls)[0])
+    run_id, work_message = world.start()
+    work = world.call(world.act(work_message, calls)[0])
     with answer_lost(world.store), pytest.raises(OperationalError):
         world.observe(work.lease)
     assert world.observe(work.lease) is None
@@ -94,23 +94,23 @@ def test_an_admission_whose_answer_was_lost_admits_nobody_twice(world: World) ->
     world.submit(3)
     with answer_lost(world.store), pytest.raises(OperationalError):
         admit(world.store, world.capacity)
-    assert world.admit().bells == ()
+    assert world.admit().work_messages == ()
     with world.store.read() as tx:
-        assert len(tx.execute(select(active)).all()) == 3, "their doorbells are rung by the sweeper"
+        assert len(tx.execute(select(active)).all()) == 3, "their work messages are sent by the sweeper"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.TIMEOUT, Outcome.HANDED_BACK])
 def test_what_others_ended_has_not_landed(world: World, outcome: Outcome) -> None:
-    _, bell = world.start()
-    work = world.think(bell)
-    assert release(world.store, Held(work.lease, outcome=outcome), {}, "gone") is not None
+    _, work_message = world.start()
+    work = world.think(work_message)
+    assert release(world.store, OpenAttempt(work.lease, outcome=outcome), {}, "gone") is not None
     assert not landed(world.store, work.lease)
 
 
 def test_waste_is_counted_once_however_often_it_is_noted(world: World) -> None:
-    run_id, bell = world.start()
-    work = world.think(bell)
-    release(world.store, Held(work.lease), {}, "its worker died")
+    run_id, work_message = world.start()
+    work = world.think(work_message)
+    release(world.store, OpenAttempt(work.lease), {}, "its worker died")
     spent = Spent(Outcome.FENCED, usage=Usage(100, 0, 20), cost_usd=0.5, wasted=True, billed=True)
     with answer_lost(world.store), pytest.raises(OperationalError):
         note_waste(world.store, work.lease, spent)
@@ -123,9 +123,9 @@ def test_waste_is_counted_once_however_often_it_is_noted(world: World) -> None:
 
 
 def test_waste_of_a_run_that_has_ended_is_counted_on_the_ended_run(world: World) -> None:
-    run_id, bell = world.start()
-    work = world.think(bell)
-    (again,) = release(world.store, Held(work.lease), {}, "its worker died").bells  # type: ignore[union-attr]
+    run_id, work_message = world.start()
+    work = world.think(work_message)
+    (again,) = release(world.store, OpenAttempt(work.lease), {}, "its worker died").work_messages  # type: ignore[union-attr]
     world.answer(again)
     note_waste(world.store, work.lease, Spent(Outcome.FENCED, usage=Usage(7, 0, 3), wasted=True, billed=True))
     assert world.run(run_id).wasted_tokens == 10

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 import worker.store.schema.migrations
 from worker.llm.endpoint import EndpointSettings
-from worker.store.schema.tables import active, configurations, endpoints, metadata
+from worker.store.schema.tables import active, configurations, endpoints, metadata, workers
 from worker.store.session import Store
 
 
@@ -84,3 +84,12 @@ def test_what_a_run_of_an_older_version_is_parked_for_becomes_a_kind_and_a_targe
         run_again(store, "0005", "split_marks")
         with store.read() as tx:
             assert tuple(tx.execute(select(active.c.parked, active.c.parked_target)).one()) == parked
+
+
+def test_a_worker_that_an_older_version_had_declared_void_is_dead(store: Store) -> None:
+    with store.write() as tx:
+        tx.execute(insert(workers), [{"id": "a", "state": "void"}, {"id": "b", "state": "up"}])
+    run_again(store, "0006", "name_the_dead")
+    with store.read() as tx:
+        states = {row.id: row.state for row in tx.execute(select(workers.c.id, workers.c.state)).all()}
+    assert states == {"a": "dead", "b": "up"}

@@ -83,16 +83,16 @@ def _rows(node: dict[str, Any]) -> int:
 
 
 def costs(world: World) -> dict[str, int]:
-    """Rows visited by one admission, by one claim and by one look for unanswered doorbells."""
-    bells: list[Any] = []
+    """Rows visited by one admission, by one claim and by one look for unanswered work messages."""
+    work_messages: list[Any] = []
 
     def admit() -> int:
-        bells.extend(world.admit(hot_set=ADMITTED).bells)
-        return len(bells)
+        work_messages.extend(world.admit(hot_set=ADMITTED).work_messages)
+        return len(work_messages)
 
     admission = rows_visited(world.store, admit)
-    assert len(bells) == ADMITTED
-    claim = rows_visited(world.store, lambda: claim_think(world.store, world.lease(bells[0])))
+    assert len(work_messages) == ADMITTED
+    claim = rows_visited(world.store, lambda: claim_think(world.store, world.lease(work_messages[0])))
     look = rows_visited(world.store, lambda: unanswered(world.store, 0.0))
     return {"admission": admission, "claim": claim, "unanswered": look}
 
@@ -144,12 +144,12 @@ def test_a_head_behind_ninety_thousand_admitted_runs_is_found_at_once(
 def test_nearly_all_updates_of_hot_rows_touch_no_index(postgres_world: World) -> None:
     world = postgres_world
     world.submit(20)
-    bells = list(world.admit().bells)
+    work_messages = list(world.admit().work_messages)
     for _ in range(3):
-        tools = [tool for bell in bells for tool in world.act(bell, calls=2)]
+        tools = [tool for work_message in work_messages for tool in world.act(work_message, calls=2)]
         moved = [world.observe(world.call(tool).lease) for tool in tools]
-        bells = [bell for applied in moved if applied for bell in applied.bells]
-    assert len(bells) == 20
+        work_messages = [work_message for applied in moved if applied for work_message in applied.work_messages]
+    assert len(work_messages) == 20
     with world.store.read() as tx:
         # The statistics of this session are written out at the latest when they are asked for.
         tx.execute(text("SELECT pg_stat_force_next_flush()"))

@@ -35,32 +35,32 @@ def cost(world: World, work: Callable[[], object]) -> int:
 
 
 def test_a_step_with_one_tool_call_costs_so_many_statements(world: World) -> None:
-    _, bell = world.start()
-    lease, at_once = world.lease(bell), world.store.hot is POSTGRES
+    _, work_message = world.start()
+    lease, at_once = world.lease(work_message), world.store.hot is POSTGRES
     assert cost(world, lambda: claim_think(world.store, lease)) == (1 if at_once else 2)
-    acted = decide_think(world.hot_view(bell), Acted((CALL,), "I add."), RunConfig())
+    acted = decide_think(world.hot_view(work_message), Acted((CALL,), "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (1 if at_once else 4)
-    call_lease = world.lease(world.pending(bell))
+    call_lease = world.lease(world.pending(work_message))
     assert cost(world, lambda: world.claim(call_lease)) == (1 if at_once else 3)
     assert cost(world, lambda: start_call(world.store, call_lease)) == (1 if at_once else 3)
     assert cost(world, lambda: world.observe(call_lease)) == (1 if at_once else 5)
 
 
 def test_ever_more_calls_in_a_step_cost_no_more_statements_when_they_are_asked_for(world: World) -> None:
-    _, bell = world.start()
-    lease = world.lease(bell)
+    _, work_message = world.start()
+    lease = world.lease(work_message)
     claim_think(world.store, lease)
-    acted = decide_think(world.hot_view(bell), Acted((CALL,) * 20, "I add."), RunConfig())
+    acted = decide_think(world.hot_view(work_message), Acted((CALL,) * 20, "I add."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, acted, SPENT, RECORD)) == (
         1 if world.store.hot is POSTGRES else 4
     )
 
 
 def test_an_answer_costs_so_many_statements(world: World) -> None:
-    _, bell = world.start()
-    lease = world.lease(bell)
+    _, work_message = world.start()
+    lease = world.lease(work_message)
     claim_think(world.store, lease)
-    answered = decide_think(world.hot_view(bell), Answered("Two."), RunConfig())
+    answered = decide_think(world.hot_view(work_message), Answered("Two."), RunConfig())
     assert cost(world, lambda: apply_think(world.store, lease, answered, SPENT, RECORD)) == (
         1 if world.store.hot is POSTGRES else 5
     )
@@ -73,7 +73,7 @@ def test_an_admission_costs_as_many_statements_for_one_run_as_for_hundreds(world
     for count in (1, 300):
         _, ids = world.submit(count)
         with Counted(world.store.engine) as counted:
-            assert len(world.admit().bells) == len(ids)
+            assert len(world.admit().work_messages) == len(ids)
         assert counted.transactions == 1
         assert len(counted.statements) == lock + 14, counted.statements
 
@@ -82,8 +82,8 @@ def test_settling_costs_as_many_statements_for_one_ending_as_for_many(world: Wor
     costs = []
     for count in (1, 40):
         world.submit(count)
-        for bell in world.admit().bells:
-            world.answer(bell)
+        for work_message in world.admit().work_messages:
+            world.answer(work_message)
         with Counted(world.store.engine) as counted:
             assert world.admit().settled == count
         costs.append(len(counted.statements))

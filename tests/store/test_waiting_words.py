@@ -35,12 +35,12 @@ def test_a_queued_run_tells_its_place(world: World) -> None:
 
 def test_a_run_in_motion_tells_what_it_waits_for(world: World) -> None:
     batch_id, (run_id,) = world.submit()
-    (bell,) = world.admit().bells
+    (work_message,) = world.admit().work_messages
     assert "waits in think for a free worker" in str(why(world, run_id))
     change(world, run_id, phase="wait", due_at=NOW + 60, wait_reason="the model asked for a pause")
     assert str(why(world, run_id)).startswith("The model asked for a pause. Its model call is due at ")
     change(world, run_id, phase="think", due_at=NOW)
-    world.think(bell)
+    world.think(work_message)
     assert why(world, run_id) is None
     change(world, run_id, lease_until=NOW - 1)
     assert "has not answered within its time" in str(why(world, run_id))

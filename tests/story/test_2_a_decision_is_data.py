@@ -9,7 +9,7 @@ from worker.core.moves import (
     Answered,
     CallAgain,
     CallDone,
-    CallEnded,
+    CallFinished,
     CallView,
     End,
     GivenBack,
@@ -30,7 +30,7 @@ def test_an_action_moves_the_run_to_its_calls() -> None:
 
 
 def test_only_the_last_call_of_a_step_moves_the_run_on() -> None:
-    ended = CallEnded("4")
+    ended = CallFinished("4")
     assert decide_call(Hot("act", 1, pending=2), CallView(), ended) == CallDone("4", Outcome.OK, run=None)
     last = decide_call(Hot("act", 1, pending=1), CallView(), ended)
     assert last == CallDone("4", Outcome.OK, run=Place("think", step=2))

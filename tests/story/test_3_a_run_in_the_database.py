@@ -16,20 +16,22 @@ RECORD = StepRecord("answer", "Answer: Four.", "Answer: Four.", "", "stop", "pra
 
 def test_a_submitted_question_waits_until_it_is_admitted(world: World) -> None:
     world.submit(3)
-    assert len(world.admit(hot_set=2).bells) == 2, "two slots, so two doorbells; the third question costs nothing"
+    assert len(world.admit(hot_set=2).work_messages) == 2, (
+        "two slots, so two work messages; the third question costs nothing"
+    )
 
 
-def test_a_doorbell_that_rings_twice_is_answered_once(world: World) -> None:
+def test_a_message_that_comes_twice_is_answered_once(world: World) -> None:
     world.submit()
-    (bell,) = world.admit().bells
-    assert claim_think(world.store, world.lease(bell)) is not None
-    assert claim_think(world.store, world.lease(bell)) is None, "not yours, stop"
+    (work_message,) = world.admit().work_messages
+    assert claim_think(world.store, world.lease(work_message)) is not None
+    assert claim_think(world.store, world.lease(work_message)) is None, "not yours, stop"
 
 
 def test_a_result_lands_once_under_its_token(world: World) -> None:
     world.submit()
-    (bell,) = world.admit().bells
-    work = world.think(bell)
+    (work_message,) = world.admit().work_messages
+    work = world.think(work_message)
     decision = decide_think(work.hot, Answered("Four."), RunConfig())
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is not None
     assert apply_think(world.store, work.lease, decision, Spent(Outcome.OK), RECORD) is None, "fenced out"

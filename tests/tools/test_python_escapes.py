@@ -16,7 +16,7 @@ import pytest
 from tests.tools.escapes import ATTEMPT, BOUNDED_HOARDS, FLOODS, HOARDS, PYTHON_ESCAPES
 from tools.base import MemoryArtifacts, ToolContext, ToolError
 from tools.isolation.launching import Launch, run_isolated
-from tools.isolation.limits import Limits
+from tools.isolation.limits import ResourceLimits
 from tools.isolation.mechanism import BUBBLEWRAP, NAMESPACES, command_prefix_for, mechanism
 from tools.python_executor import python_executor
 
@@ -55,7 +55,7 @@ def test_at_least_one_isolation_works_here() -> None:
 def test_an_escape_is_held(name: str, escape: str, surroundings: dict[str, object]) -> None:
     body = PYTHON_ESCAPES[escape].format(**surroundings)
     code = ATTEMPT.format(body=f"    {body}")
-    outcome = run_isolated(Launch(name, code, Limits(time_s=10), command_prefix_for(name)), lambda: None)
+    outcome = run_isolated(Launch(name, code, ResourceLimits(time_s=10), command_prefix_for(name)), lambda: None)
     assert outcome.failure is None
     assert outcome.error is None
     assert outcome.output.startswith("HELD"), outcome.output
@@ -81,7 +81,7 @@ def test_memory_is_bounded_over_all_processes_of_a_program_together() -> None:
     code = (
         "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        break\nx = b'x' * 2**26\ntime.sleep(60)"
     )
-    limits = Limits(time_s=60, tree_memory=256 * 2**20)
+    limits = ResourceLimits(time_s=60, tree_memory=256 * 2**20)
     outcome = run_isolated(Launch(MECHANISMS[0], code, limits, command_prefix_for(MECHANISMS[0])), lambda: None)
     assert outcome.stopped == "out of memory"
 
@@ -90,7 +90,7 @@ def test_memory_is_bounded_over_all_processes_of_a_program_together() -> None:
 @pytest.mark.parametrize("hoard", HOARDS)
 def test_what_a_program_makes_the_kernel_hold_counts_as_its_memory(name: str, hoard: str) -> None:
     code, reason = HOARDS[hoard]
-    limits = Limits(time_s=20, tree_memory=700 * 2**20)  # forty small processes take less
+    limits = ResourceLimits(time_s=20, tree_memory=700 * 2**20)  # forty small processes take less
     outcome = run_isolated(Launch(name, code, limits, command_prefix_for(name)), lambda: None)
     assert outcome.stopped == reason, outcome
 
@@ -99,7 +99,7 @@ def test_what_a_program_makes_the_kernel_hold_counts_as_its_memory(name: str, ho
 @pytest.mark.parametrize("hoard", BOUNDED_HOARDS)
 def test_what_is_not_counted_is_bounded_by_the_kernel(name: str, hoard: str) -> None:
     code, at_most = BOUNDED_HOARDS[hoard]
-    outcome = run_isolated(Launch(name, code, Limits(time_s=20), command_prefix_for(name)), lambda: None)
+    outcome = run_isolated(Launch(name, code, ResourceLimits(time_s=20), command_prefix_for(name)), lambda: None)
     assert outcome.finished, outcome
     assert 0 < int(outcome.output) <= at_most
 

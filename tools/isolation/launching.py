@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.isolation.limits import Limits
+from tools.isolation.limits import ResourceLimits
 from tools.isolation.view import BOX, DEVICES, PACKAGE_ROOT, WRITABLE, host_view
 from tools.kit.children import Sink, TreeLimits, ended, watch
 
@@ -37,7 +37,7 @@ class Launch:
 
     mechanism: str
     code: str
-    limits: Limits
+    limits: ResourceLimits
     command_prefix: tuple[str, ...] = ()
 
 

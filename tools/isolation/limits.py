@@ -8,7 +8,7 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimits:
     """`memory` bounds each process's address space; `disk` each of its directories, which lie in memory.
 
     `tree_memory` bounds what all its processes hold together: resident, swapped out, in page tables and in sockets.

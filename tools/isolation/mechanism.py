@@ -9,7 +9,7 @@ from functools import cache
 
 from tools.isolation.bubblewrap import bubblewrap_command
 from tools.isolation.launching import Launch, run_isolated
-from tools.isolation.limits import Limits
+from tools.isolation.limits import ResourceLimits
 
 BUBBLEWRAP, NAMESPACES, NONE = "bubblewrap", "namespaces", "none"
 
@@ -18,7 +18,7 @@ REMEDY = (
     "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`); elsewhere, and at your own risk, set "
     "STEPMILL_PYTHON_ISOLATION=none."
 )
-_TRIAL = Limits(time_s=20.0, cpu_s=10)
+_TRIAL = ResourceLimits(time_s=20.0, cpu_s=10)
 
 
 def mechanism(setting: str | None = None) -> str | None:

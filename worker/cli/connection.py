@@ -62,24 +62,24 @@ def connected() -> Iterator[Client]:
 @contextlib.contextmanager
 def reading() -> Iterator[Client]:
     """A client to look things up with; where no stack runs, the API alone is started for the moment."""
-    with _client_or_occasion(work=False) as client:
+    with _client_or_temporary(work=False) as client:
         yield client
 
 
 @contextlib.contextmanager
 def working() -> Iterator[Client]:
     """A client of a stack that answers questions; where none runs, one is started for the occasion."""
-    with _client_or_occasion(work=True) as client:
+    with _client_or_temporary(work=True) as client:
         yield client
 
 
-def for_the_occasion() -> bool:
+def would_be_temporary() -> bool:
     """Whether `working` would have to start a stack."""
     return api_url(settings()) is None
 
 
 @contextlib.contextmanager
-def _client_or_occasion(work: bool) -> Iterator[Client]:
+def _client_or_temporary(work: bool) -> Iterator[Client]:
     config = settings()
     key = config.api_key or config.admin_key
     url = api_url(config)
@@ -89,9 +89,9 @@ def _client_or_occasion(work: bool) -> Iterator[Client]:
         return
     # Only here: a stack takes longer to import than a look at one that runs.
     from worker.cli.plans import small_plan
-    from worker.cli.temporary_stack import occasional_stack, only_reading, without_flower
+    from worker.cli.temporary_stack import only_reading, temporary_stack, without_flower
 
     echo("No stack runs here: starting one for this command …", dim=True, err=True)
     chosen = without_flower if work else only_reading
-    with occasional_stack(small_plan(config), chosen) as info, Client(info.addresses["API"], key) as client:
+    with temporary_stack(small_plan(config), chosen) as info, Client(info.addresses["API"], key) as client:
         yield client

@@ -20,7 +20,7 @@ from worker.cli.live import watch
 from worker.cli.output import PRACTICE_NOTE, json_option, print_json, print_table, tokens
 from worker.cli.plans import small_plan
 from worker.cli.scores import holds, seconds_taken
-from worker.cli.temporary_stack import last_lines, occasional_stack
+from worker.cli.temporary_stack import last_lines, temporary_stack
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.local.errors import ServiceFailed
@@ -45,7 +45,7 @@ def demo_command(data_dir: Path | None, seed: int | None, max_wait_s: float, as_
         if not as_json:
             _introduce(plan)
         try:
-            with occasional_stack(plan) as info, Client(info.addresses["API"], settings().admin_key) as client:
+            with temporary_stack(plan) as info, Client(info.addresses["API"], settings().admin_key) as client:
                 records = _answered(client, demo_questions(seed), as_json, max_wait_s)
         except ServiceFailed:
             last_lines(directory / "logs", ["stack"])

@@ -30,7 +30,7 @@ def only_reading(service: Service) -> bool:
 
 
 @contextlib.contextmanager
-def occasional_stack(plan: StackPlan, chosen: Chosen = without_flower) -> Iterator[StackInfo]:
+def temporary_stack(plan: StackPlan, chosen: Chosen = without_flower) -> Iterator[StackInfo]:
     """Starts the chosen services and stops them at the end. Raises a StackError with nothing left running."""
     with supervising(plan.data_dir), _terminated_like_interrupted():
         info, services = compose(plan.with_ports())

@@ -12,8 +12,8 @@ from worker.core.moves import (
     CallAgain,
     CallChange,
     CallDone,
-    CallEnded,
     CallEvent,
+    CallFinished,
     CallRetried,
     CallView,
     End,
@@ -194,7 +194,7 @@ def _again(hot: Hot, phase: Phase = Phase.THINK) -> State:
 def decide_call(hot: Hot, call: CallView, event: CallEvent) -> CallChange:
     """What follows from the end of a tool call's attempt."""
     match event:
-        case CallEnded(observation, outcome):
+        case CallFinished(observation, outcome):
             return _call_done(hot, observation, outcome)
         case CallRetried(message, retry_in_s):
             failures = call.failures + 1

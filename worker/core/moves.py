@@ -168,7 +168,7 @@ class GivenBack:
 
 
 @dataclass(frozen=True, slots=True)
-class CallEnded:
+class CallFinished:
     """A tool call has its observation, for better or worse."""
 
     observation: str
@@ -184,7 +184,7 @@ class CallRetried:
 
 
 ThinkEvent = Acted | Answered | Unreadable | UsedUp | ModelFailed | Rejected | Overflowed | OverBudget | GivenBack
-CallEvent = CallEnded | CallRetried | GivenBack
+CallEvent = CallFinished | CallRetried | GivenBack
 
 
 # ---- decisions: what shall be written ----

@@ -99,7 +99,7 @@ class WorkerState(StrEnum):
     UP = "up"
     DRAINING = "draining"
     STOPPED = "stopped"
-    VOID = "void"
+    DEAD = "dead"
 
 
 QUEUE_THINK = "think"

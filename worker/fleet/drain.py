@@ -12,9 +12,9 @@ from celery.worker import state as celery_state
 from sqlalchemy.exc import SQLAlchemyError
 
 from tools.kit.process_tree import kill_descendants
-from worker.core.bells import Bell
 from worker.core.errors import StopReason
 from worker.core.states import Outcome, WorkerState
+from worker.core.work_messages import WorkMessage
 from worker.store.recovery import takeover
 from worker.store.recovery.liveness import set_state
 from worker.tasks.requests import REPORTS
@@ -53,7 +53,7 @@ class Drain:
             if self.ended.is_set():
                 return
             self.ended.set()
-            handed_back: list[Bell] = []
+            handed_back: list[WorkMessage] = []
             within(SIGN_OFF_S, "sign off", lambda: handed_back.extend(self._sign_off()))
             within(SEND_AT_END_S, "send what it handed back", lambda: self._rt.dispatcher.send(handed_back))
             within(SEND_AT_END_S, "end its helpers", lambda: [stop() for stop in self._helpers])
@@ -89,9 +89,9 @@ class Drain:
         finally:
             os._exit(0)
 
-    def _sign_off(self) -> list[Bell]:
+    def _sign_off(self) -> list[WorkMessage]:
         try:
-            held = takeover.held_by(self._rt.store, self._rt.owner.id, Outcome.HANDED_BACK)
+            held = takeover.held_by(self._rt.store, self._rt.identity.id, Outcome.HANDED_BACK)
             results = [
                 takeover.release(self._rt.store, one, self._idempotent, "its worker was stopped") for one in held
             ]
@@ -99,12 +99,12 @@ class Drain:
             log.warning("Could not hand back (%s); sweepers of other workers will take over", type(error).__name__)
             return []
         self._say(WorkerState.STOPPED)
-        self._rt.owner.forget()
-        return takeover.bells_of(results)
+        self._rt.identity.forget()
+        return takeover.work_messages_of(results)
 
     def _say(self, state: WorkerState) -> None:
         try:
-            set_state(self._rt.store, self._rt.owner.id, state)
+            set_state(self._rt.store, self._rt.identity.id, state)
         except SQLAlchemyError as error:
             log.warning("Could not say that this worker is %s: %s", state.value, type(error).__name__)
 

@@ -38,7 +38,7 @@ from worker.store.errors import trouble
 from worker.store.recovery import takeover
 from worker.store.recovery.liveness import WorkerInfo, beat, ended_among, register
 from worker.tasks.base import install
-from worker.tasks.database_retry import insist
+from worker.tasks.database_retry import retry_on_outage
 from worker.tasks.requests import REPORTS
 from worker.tasks.runtime import Runtime, build_runtime
 from worker.tasks.turnstile import Turnstile
@@ -46,7 +46,7 @@ from worker.tasks.turnstile import Turnstile
 log = logging.getLogger(__name__)
 
 CHATTY = ("celery.worker.strategy", "httpx2")
-"""Loggers with a line for each doorbell and each request: the line with which Celery ends a task says enough."""
+"""Loggers with a line for each work message and each request: the line with which Celery ends a task says enough."""
 
 
 class WorkerProcess:
@@ -58,7 +58,7 @@ class WorkerProcess:
         self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
         self._seen_ended: set[str] = set()
         self.admitter = Admitter(rt.store, rt.dispatcher, capacity_of(rt.settings))
-        rt.poke_admitter = self.admitter.poke
+        rt.wake_admitter = self.admitter.wake
         self.sweeper = Sweeper(rt)
         self.drain = Drain(rt, self._idempotent, (self.sweeper.stop, self.admitter.stop))
         self._stopping = self.drain.ended
@@ -69,42 +69,44 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Registers and begins to beat. Raises the database's error when it is away."""
-        self.rt.owner.become(register(self.rt.store, self.info))
+        self.rt.identity.become(register(self.rt.store, self.info))
         REPORTS.report = self.report_lost
         for thread in self._threads:
             thread.start()
         self.admitter.start()
         self.sweeper.start()
-        self.admitter.poke()
+        self.admitter.wake()
 
     def report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
         """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep.
 
         Goes on while the database is away: who is alive is not missed, so its call would wait for its deadline.
         """
-        insist("report", lambda: self._report_lost(run_id, step, call, attempt, outcome), self._stopping.is_set)
+        retry_on_outage(
+            "report", lambda: self._report_lost(run_id, step, call, attempt, outcome), self._stopping.is_set
+        )
 
     def _report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
-        lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.owner.id)
+        lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.identity.id)
         if lease is None:
             note_stopped(self.rt.store, run_id)  # its run was cancelled, and this is the end of the stopping
             return
         tool = takeover.tool_of(self.rt.store, lease)
         why = "its pool process died" if outcome == Outcome.LOST else "the tool did not finish in time and was killed"
-        applied = takeover.release(self.rt.store, takeover.Held(lease, tool, outcome), self._idempotent, why)
+        applied = takeover.release(self.rt.store, takeover.OpenAttempt(lease, tool, outcome), self._idempotent, why)
         if applied is not None:
             self.rt.dispatcher.changed((run_id,))
-            self.rt.dispatcher.send(applied.bells)
+            self.rt.dispatcher.send(applied.work_messages)
             if applied.ended:
-                self.admitter.poke()
+                self.admitter.wake()
 
     def _beat(self) -> None:
         while not self._stopping.wait(self.rt.settings.beat_s):
             try:
                 stuck = self.rt.in_flight.overdue()
-                if not beat(self.rt.store, self.rt.owner.id, stuck):
+                if not beat(self.rt.store, self.rt.identity.id, stuck):
                     self._rise_again()
-                self.rt.owner.touch()
+                self.rt.identity.touch()
                 self._stop_what_has_ended()
                 if stuck >= self.rt.settings.max_stuck_threads and not self.rt.draining.is_set():
                     log.error("%d threads are stuck: this worker retires", stuck)
@@ -128,7 +130,7 @@ class WorkerProcess:
         log.warning("This worker was taken for dead: it stops what it held and registers anew")
         self.rt.in_flight.abort_all(StopReason.CANCEL)
         if not self.rt.draining.is_set():
-            self.rt.owner.become(register(self.rt.store, self.info))
+            self.rt.identity.become(register(self.rt.store, self.info))
 
     def _listen(self) -> None:
         """Stops attempts of cancelled runs as soon as somebody says so."""
@@ -202,7 +204,7 @@ def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None 
     process.start()
     signals.worker_ready.connect(ready, weak=False)
     signals.worker_shutting_down.connect(lambda **_: process.drain.begin(), weak=False)
-    hostname = f"{name or queues[0]}-{rt.owner.id[:8]}@%h"
+    hostname = f"{name or queues[0]}-{rt.identity.id[:8]}@%h"
     argv = [
         "worker", "--queues", ",".join(queues), "--pool", pool, "--concurrency", str(concurrency),
         "--hostname", hostname, "--without-mingle", "--without-gossip", "--loglevel", "INFO",

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from worker.core.bells import Bell
 from worker.core.states import Outcome
+from worker.core.work_messages import WorkMessage
 from worker.faults import reach
 from worker.fleet.inspector import Inspector
 from worker.store.control import parking
@@ -18,7 +18,7 @@ from worker.store.control.endpoints import reopen_due
 from worker.store.control.stopping import Stopped, cancel_chunk, unfinished_cancels
 from worker.store.errors import trouble
 from worker.store.recovery import sweeps, takeover
-from worker.store.recovery.liveness import Pulse, beats, void
+from worker.store.recovery.liveness import Pulse, beats, declare_dead
 from worker.tasks.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Sweeper:
     def tick(self) -> None:
         """One look at everything. An outage ends it early and proves nothing about anybody."""
         steps: tuple[Callable[[], object], ...] = (
-            self.void_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
+            self.declare_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
             self.ring_again, self.inspect,
         )  # fmt: skip
         try:
@@ -70,22 +70,22 @@ class Sweeper:
         except Exception:  # a bug of ours must not end the thread on which every takeover rests
             self._pulse.missed()
             log.exception("This sweep failed, the next one starts anew")
-        self._rt.poke_admitter()
+        self._rt.wake_admitter()
 
-    def void_the_dead(self) -> list[str]:
+    def declare_the_dead(self) -> list[str]:
         """Declares owners dead that stopped beating; returns them."""
-        suspects = self._pulse.tick(beats(self._rt.store), self._rt.owner.known)
-        dead = [owner for owner, seen in suspects.items() if void(self._rt.store, owner, seen)]
+        suspects = self._pulse.tick(beats(self._rt.store), self._rt.identity.known)
+        dead = [owner for owner, seen in suspects.items() if declare_dead(self._rt.store, owner, seen)]
         for owner in dead:
             log.warning("Worker %s stopped beating: its work is taken over", owner)
         return dead
 
     def take_over(self) -> int:
-        """Ends the attempts of owners that are gone and of those past their deadline; rings for what they held."""
+        """Ends the attempts of workers that are gone and of those past their deadline; sends their messages again."""
         held = takeover.abandoned(self._rt.store)
         reach("sweep.read")
         results = [takeover.release(self._rt.store, one, self._idempotent, _WHY[one.outcome]) for one in held]
-        self._rt.dispatcher.send(takeover.bells_of(results))
+        self._rt.dispatcher.send(takeover.work_messages_of(results))
         self._rt.dispatcher.abort(one.lease.run_id for one in held if one.outcome == Outcome.TIMEOUT)
         return sum(result is not None for result in results)
 
@@ -108,22 +108,24 @@ class Sweeper:
         moved += parking.park_unserved(store, served, self._rt.settings.park_after_s)
         return moved + parking.free_served(store, served)
 
-    def ring_again(self) -> list[Bell]:
-        """Rings again for work whose doorbell was lost, on evidence only."""
+    def ring_again(self) -> list[WorkMessage]:
+        """Sends again the messages that were lost, on evidence only."""
         waiting = sweeps.unanswered(self._rt.store, self._rt.settings.resend_after_s)
         if not waiting:
             return []
-        lengths = self._rt.dispatcher.lengths(one.bell.queue for one in waiting)
+        lengths = self._rt.dispatcher.lengths(one.message.queue for one in waiting)
         missing = sweeps.lost(waiting, lengths, sweeps.claimed_up_to(self._rt.store))
-        bells = [one.bell for one in missing if sweeps.rung_again(self._rt.store, one.bell, one.sent_at)]
-        if bells:
-            log.info("%d doorbells were rung again", len(bells))
-        self._rt.dispatcher.send(bells)
-        return bells
+        work_messages = [
+            one.message for one in missing if sweeps.mark_sent_again(self._rt.store, one.message, one.sent_at)
+        ]
+        if work_messages:
+            log.info("%d work messages were sent again", len(work_messages))
+        self._rt.dispatcher.send(work_messages)
+        return work_messages
 
     def inspect(self) -> None:
         """Looks whether what must always be true still is, a slice at a time."""
-        self._inspector.tick(lambda: self._rt.owner.id)
+        self._inspector.tick(lambda: self._rt.identity.id)
 
     def _abort(self, stopped: Stopped) -> int:
         self._rt.dispatcher.abort(stopped.aborted)

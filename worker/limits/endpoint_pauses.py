@@ -34,7 +34,7 @@ TELL_EVERY_S = 2.0
 """How old the fleet's knowledge may be of when an endpoint last answered this process."""
 
 
-class Gate:
+class EndpointPauses:
     """Asked before each model call; costs a query a second, and none while it is fresh."""
 
     def __init__(self, store: Store) -> None:

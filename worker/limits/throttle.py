@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from redis.exceptions import RedisError
 
 from worker.core.records import Usage
-from worker.limits.endpoint_pauses import Gate
+from worker.limits.endpoint_pauses import EndpointPauses
 from worker.limits.limiter import At, Granted, Limiter
 from worker.llm.endpoint import EndpointSettings
 from worker.store.control.endpoints import slow_down
@@ -52,16 +52,16 @@ class Recent:
 class Throttle:
     """One a process. A call is granted now, or told when: nobody waits here."""
 
-    def __init__(self, limiter: Limiter, gate: Gate, store: Store) -> None:
+    def __init__(self, limiter: Limiter, pauses: EndpointPauses, store: Store) -> None:
         self._limiter = limiter
-        self._gate = gate
+        self._pauses = pauses
         self._store = store
         self._recent = Recent()
 
     def ask(self, endpoint: EndpointSettings, place: str, prompt_bytes: int) -> Granted | At | None:
         """None: no limit is in force. `place` names the step, so that a step that asks again keeps its place."""
         now = time.monotonic()
-        if not endpoint.limits and not self._gate.slowed(endpoint.endpoint_id):
+        if not endpoint.limits and not self._pauses.slowed(endpoint.endpoint_id):
             self._recent.note(endpoint.endpoint_id, now)
             return None
         tokens = prompt_bytes // BYTES_A_TOKEN + endpoint.max_output_tokens
@@ -97,4 +97,4 @@ class Throttle:
             log.warning("The limiter could not be told of a refusal: %s", type(error).__name__)
             return
         slow_down(self._store, endpoint.endpoint_id, endpoint.base_url, endpoint.model, adaptive.lasts_s)
-        self._gate.forget()
+        self._pauses.forget()

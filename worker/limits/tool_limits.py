@@ -21,7 +21,7 @@ PREFIX = "stepmill:cache"
 WITHOUT_REDIS_S = 2.0
 
 
-class ToolSharing:
+class ToolLimits:
     """One a process. Costs nothing for tools that set neither `concurrency` nor `cache_s`."""
 
     def __init__(self, limiter: Limiter, redis: Redis) -> None:

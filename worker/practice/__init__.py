@@ -5,7 +5,7 @@ It knows only the conversation that it is sent and computes nothing itself: its 
 
 from worker.practice.config import Config
 from worker.practice.faults import Fault
-from worker.practice.limits import Limits
+from worker.practice.limits import PracticeLimits
 from worker.practice.serving import Control, run_forever, serve
 
-__all__ = ["Config", "Control", "Fault", "Limits", "run_forever", "serve"]
+__all__ = ["Config", "Control", "Fault", "PracticeLimits", "run_forever", "serve"]

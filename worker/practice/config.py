@@ -8,7 +8,7 @@ from typing import Any
 
 from worker.practice.faults import Fault, fault_from
 from worker.practice.latency import latency
-from worker.practice.limits import Limits
+from worker.practice.limits import PracticeLimits
 from worker.practice.quirks import chosen
 from worker.practice.untidy import KINDS as UNTIDY_KINDS
 
@@ -34,8 +34,8 @@ class Config:
     faults: tuple[Fault, ...] = ()
     script: tuple[str | Mapping[str, Any], ...] = ()
     """Faults for the next requests, one each; `ok` for none. Goes before `faults`."""
-    limits: Limits = field(default_factory=Limits)
-    model_limits: Mapping[str, Limits] = field(default_factory=dict)
+    limits: PracticeLimits = field(default_factory=PracticeLimits)
+    model_limits: Mapping[str, PracticeLimits] = field(default_factory=dict)
     untidy: tuple[str, ...] = ()
     untidy_rate: float = 1.0
     quirks: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Config:
         latency(str(config.latency))
         return config
 
-    def limits_of(self, model: str) -> Limits:
+    def limits_of(self, model: str) -> PracticeLimits:
         return self.model_limits.get(model, self.limits)
 
     def as_json(self) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _limits(value: Any) -> Limits:
+def _limits(value: Any) -> PracticeLimits:
     try:
-        return value if isinstance(value, Limits) else Limits(**value)
+        return value if isinstance(value, PracticeLimits) else PracticeLimits(**value)
     except TypeError as error:
         raise ValueError("limits are an object of rpm, tpm, concurrency, window_s") from error
 

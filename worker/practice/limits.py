@@ -32,7 +32,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PracticeLimits:
     """What one model allows; None allows anything. A minute lasts `window_s` seconds, so that tests can hurry."""
 
     rpm: int | None = None
@@ -44,7 +44,7 @@ class Limits:
 class Gate:
     """Enforces the limits of one model. Counts each arrival, refused ones too, apart from those let in."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: PracticeLimits) -> None:
         self.limits = limits
         self.arrived = Window(limits.window_s)
         self.admitted = Window(limits.window_s)

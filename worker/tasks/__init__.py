@@ -12,7 +12,7 @@ from worker.core.states import QUEUE_THINK
 from worker.dispatch import THINK_TASK
 from worker.settings import settings
 from worker.tasks.attempt import Discarded
-from worker.tasks.base import DoorbellTask, runtime
+from worker.tasks.base import WorkTask, runtime
 from worker.tasks.requests import WatchedRequest
 from worker.tasks.think import think
 from worker.tasks.tool_call import call_tool
@@ -25,8 +25,8 @@ def register(app: Celery) -> None:
     """Gives the application its tasks."""
 
     # In a pool of processes (quarantine), the death of a model call's process is told at once too.
-    @app.task(name=THINK_TASK, base=DoorbellTask, bind=True, shared=False, Request=WatchedRequest)
-    def think_task(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+    @app.task(name=THINK_TASK, base=WorkTask, bind=True, shared=False, Request=WatchedRequest)
+    def think_task(self: WorkTask, run_id: str, step: int, call: int, attempt: int) -> str:
         rt = runtime(app)
         self.leave_to_others(rt, QUEUE_THINK, (run_id, step, call, attempt))
         try:
@@ -39,7 +39,7 @@ def register(app: Celery) -> None:
 
 
 def _register_tool(app: Celery, tool: Tool) -> None:
-    def run(self: DoorbellTask, run_id: str, step: int, call: int, attempt: int) -> str:
+    def run(self: WorkTask, run_id: str, step: int, call: int, attempt: int) -> str:
         rt = runtime(app)
         self.leave_to_others(rt, tool.queue, (run_id, step, call, attempt))
         try:
@@ -51,4 +51,4 @@ def _register_tool(app: Celery, tool: Tool) -> None:
         "soft_time_limit": tool.timeout_s + 1.0,
         "time_limit": tool.timeout_s + 1.0 + HARD_LIMIT_MARGIN_S,
     }
-    app.task(run, name=tool.task_name, base=DoorbellTask, bind=True, shared=False, Request=WatchedRequest, **limits)
+    app.task(run, name=tool.task_name, base=WorkTask, bind=True, shared=False, Request=WatchedRequest, **limits)

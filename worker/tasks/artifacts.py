@@ -9,7 +9,7 @@ from tools.base import ArtifactRef, ToolError
 from worker.store.artifacts import read_note, save_artifact, write_note
 from worker.store.hot.interface import Lease
 from worker.store.session import Store
-from worker.tasks.database_retry import insist
+from worker.tasks.database_retry import retry_on_outage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class StoredArtifacts:
     def save(self, name: str, data: bytes, media_type: str) -> ArtifactRef:
         plain = Path(name).name or "file"
         try:
-            artifact_id, _ = insist(
+            artifact_id, _ = retry_on_outage(
                 "artifact",
                 lambda: save_artifact(self.store, self.data_dir, self.lease, plain, data, media_type),
             )

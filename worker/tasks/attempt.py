@@ -12,13 +12,13 @@ from typing import Protocol, TypeVar
 
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.control.stopping import bells_for, note_stopped
+from worker.store.control.stopping import note_stopped, work_messages_for
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.money import note_waste
 from worker.store.hot.readback import landed, reclaimed
-from worker.store.recovery.takeover import Held, release
+from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.session import Store, new_token
-from worker.tasks.database_retry import insist
+from worker.tasks.database_retry import retry_on_outage
 from worker.tasks.runtime import Runtime
 
 
@@ -37,7 +37,7 @@ class AttemptFailed(Exception):
 
 
 class Discarded(Exception):
-    """A doorbell for work that is done, taken, paused or ended: not an error, and not a success either."""
+    """A work message for work that is done, taken, paused or ended: not an error, and not a success either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +55,36 @@ def claim(
 ) -> Work:
     """Takes the work under a lease of `hold_s`. Raises `Discarded` where it is not ours to do."""
     for _ in range(2):
-        lease = Lease(new_token(), place.run_id, place.step, place.call, place.attempt, rt.owner.id, hold_s)
-        work, doubtful = insist("claim", lambda at=lease: take(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
+        lease = Lease(new_token(), place.run_id, place.step, place.call, place.attempt, rt.identity.id, hold_s)
+        work, doubtful = retry_on_outage("claim", lambda at=lease: take(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
         if work is not None:
             return work
         if doubtful and reclaimed(rt.store, lease):
             # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
-            held = Held(lease, tool, Outcome.HANDED_BACK)
+            held = OpenAttempt(lease, tool, Outcome.HANDED_BACK)
             follow_up(rt, place.run_id, release(rt.store, held, {}, "claim unheard") or Applied())
-        if not rt.owner.refused():
+        if not rt.identity.refused():
             break
     raise Discarded
 
 
 def apply(rt: Runtime, lease: Lease, write: Callable[[], Applied | None], spent: Spent) -> Applied:
     """Writes what came of the work; what follows has yet to be sent. Raises `Discarded` for one that was fenced out."""
-    applied, doubtful = insist("apply", write, rt.draining.is_set)
+    applied, doubtful = retry_on_outage("apply", write, rt.draining.is_set)
     if applied is not None:
         return applied
     if doubtful and landed(rt.store, lease):
         with rt.store.read() as tx:
-            return Applied(tuple(bells_for(tx, [lease.run_id])), ended=True)
-    insist("waste", lambda: note_waste(rt.store, lease, replace(spent, outcome=Outcome.FENCED, wasted=True)))
-    insist("stopped", lambda: note_stopped(rt.store, lease.run_id))
+            return Applied(tuple(work_messages_for(tx, [lease.run_id])), ended=True)
+    retry_on_outage("waste", lambda: note_waste(rt.store, lease, replace(spent, outcome=Outcome.FENCED, wasted=True)))
+    retry_on_outage("stopped", lambda: note_stopped(rt.store, lease.run_id))
     raise Discarded
 
 
 def follow_up(rt: Runtime, run_id: str, applied: Applied) -> None:
-    """After the commit: rings for what is due, tells who follows the run, frees the slot of one that has ended."""
+    """After the commit: sends what is due, tells who follows the run, frees the slot of one that has ended."""
     rt.dispatcher.changed((run_id,))
-    if applied.bells:
-        rt.dispatcher.send(applied.bells)
+    if applied.work_messages:
+        rt.dispatcher.send(applied.work_messages)
     if applied.ended:
-        rt.poke_admitter()
+        rt.wake_admitter()

@@ -1,4 +1,4 @@
-"""What think and tool tasks share: discarded doorbells and failed attempts are told apart from successes in Flower."""
+"""What think and tool tasks share: discarded messages and failed attempts are told apart from successes in Flower."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from celery import Celery, Task
 from celery.exceptions import Ignore
 
-from worker.core.bells import Bell
 from worker.core.states import QUEUE_QUARANTINE, quarantine_queue
+from worker.core.work_messages import WorkMessage
 from worker.dispatch import THINK_TASK
 from worker.settings import settings
 from worker.tasks.attempt import AttemptFailed
 from worker.tasks.runtime import Runtime, build_runtime
 
 
-class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
+class WorkTask(Task):  # type: ignore[misc]  # celery has no types
     """A task whose message carries ids only."""
 
     abstract = True
@@ -26,7 +26,7 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
     typing = False
 
     def discard(self) -> Ignore:
-        """The exception to raise for a doorbell that is not ours; Flower shows the task as DISCARDED.
+        """The exception to raise for a work message that is not ours; Flower shows the task as DISCARDED.
 
         A state of its own: Celery's REJECTED counts as earlier than STARTED, so that Flower would never show it.
         """
@@ -51,7 +51,7 @@ class DoorbellTask(Task):  # type: ignore[misc]  # celery has no types
     def _send(self, rt: Runtime, queue: str, ids: Sequence[Any]) -> None:
         tool = "" if self.name == THINK_TASK else self.name.removeprefix("tools.")
         run_id, step, call, attempt = ids
-        rt.dispatcher.send([Bell(run_id, step, call, attempt, queue, tool)])
+        rt.dispatcher.send([WorkMessage(run_id, step, call, attempt, queue, tool)])
 
 
 _runtimes: dict[str, Runtime] = {}

@@ -19,7 +19,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
 GIVE_UP_AFTER_S = 1_800.0
 
 
-def insist(what: str, write: Callable[[], T], stop: Callable[[], bool] = lambda: False) -> tuple[T, bool]:
+def retry_on_outage(what: str, write: Callable[[], T], stop: Callable[[], bool] = lambda: False) -> tuple[T, bool]:
     """Runs `write` until the database answers. Returns its result, and whether an earlier try may have landed unheard.
 
     Only for writes that are guarded by a token, which land once however often they are sent. Raises the database's

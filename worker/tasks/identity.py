@@ -9,7 +9,7 @@ from pathlib import Path
 _VARIABLE = "STEPMILL_OWNER_FILE"
 
 
-class Owner:
+class WorkerIdentity:
     """The owner id in force. A worker that was declared dead registers anew; its children then read the new id."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -18,7 +18,7 @@ class Owner:
         self._id: str | None = None
 
     @classmethod
-    def from_environment(cls) -> Owner:
+    def from_environment(cls) -> WorkerIdentity:
         """In a pool child: the parent's owner."""
         name = os.environ.get(_VARIABLE)
         return cls(Path(name) if name else None)

@@ -61,7 +61,7 @@ def ended_without_reply(
     """What follows. Endpoints are paused here, for the whole fleet."""
     spent = spent_in_vain(rt, endpoint, ended)
     if isinstance(ended, RunError) and ended.status is not None:
-        rt.gate.answered(endpoint)  # it has read a request and judged it
+        rt.pauses.answered(endpoint)  # it has read a request and judged it
     match ended:
         case Stopped(reason=StopReason.HAND_BACK):
             given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
@@ -89,15 +89,15 @@ def _operators(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: OperatorError, config: RunConfig
 ) -> ThinkEvent:
     """The endpoint pauses, unless it turns out that it refuses this one request and answers others."""
-    if rt.gate.probed_by(endpoint.endpoint_id, work.lease.run_id):
+    if rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id):
         return out_of_order(rt, endpoint, error, error.retry_after_s)
-    if isinstance(error, AccessDenied) and rt.gate.refuses_again(endpoint, work.lease):
+    if isinstance(error, AccessDenied) and rt.pauses.refuses_again(endpoint, work.lease):
         return _given_up(error, PAUSES_OF_ONE + 1)
     if not error.unsure:
         return out_of_order(rt, endpoint, error, error.retry_after_s)
     failures, most = work.hot.failures + 1, config.max_model_failures
     left = refusals_left(failures, most)
-    answers = rt.gate.answered_lately(endpoint) if left else _answers_others(rt, work, endpoint)
+    answers = rt.pauses.answered_lately(endpoint) if left else _answers_others(rt, work, endpoint)
     match refusal_verdict(failures, most, answers):
         case Verdict.GIVE_UP:
             return _given_up(error, failures)
@@ -113,7 +113,7 @@ def _given_up(error: CallEnded, failures: int) -> Rejected:
 
 
 def _answers_others(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings) -> bool:
-    return rt.gate.answers_others(endpoint, work.lease, work.hot.failures)
+    return rt.pauses.answers_others(endpoint, work.lease, work.hot.failures)
 
 
 def out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None = None) -> ThinkEvent:
@@ -135,7 +135,7 @@ def _pause(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: flo
         kind=pause_kind(ended, for_s),
         api_key_env=endpoint.api_key_env,
     )
-    rt.gate.forget()
+    rt.pauses.forget()
 
 
 def _transient(
@@ -144,11 +144,11 @@ def _transient(
     failures, most = work.hot.failures + 1, config.max_model_failures
     wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
     timed = error.pauses_endpoint and error.retry_after_s is not None
-    if not timed and rt.gate.probed_by(endpoint.endpoint_id, work.lease.run_id):
+    if not timed and rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id):
         return out_of_order(rt, endpoint, error)  # one call is enough to see that it is not back yet
     if timed:
         _pause(rt, endpoint, error, wait_s)
-    elif error.pauses_endpoint and rt.gate.turns_away(endpoint, work.lease):
+    elif error.pauses_endpoint and rt.pauses.turns_away(endpoint, work.lease):
         return out_of_order(rt, endpoint, error)
     elif error.pauses_endpoint:
         rt.throttle.refused(endpoint)

@@ -19,11 +19,11 @@ from worker.core.errors import StopReason
 from worker.dialects import dialect
 from worker.dialects.prompt import system_prompt
 from worker.dispatch import Dispatcher, connect_redis
-from worker.limits.endpoint_pauses import Gate
+from worker.limits.endpoint_pauses import EndpointPauses
 from worker.limits.learned_adaptations import Learning
 from worker.limits.limiter import Limiter, limiter_client
 from worker.limits.throttle import Throttle
-from worker.limits.tool_limits import ToolSharing
+from worker.limits.tool_limits import ToolLimits
 from worker.llm.client import ModelClients
 from worker.llm.prices import PriceTable
 from worker.llm.watchdog import Abort
@@ -31,7 +31,7 @@ from worker.settings import Settings
 from worker.store.admission.submit import get_configuration
 from worker.store.opening import open_store
 from worker.store.session import Store
-from worker.tasks.identity import Owner
+from worker.tasks.identity import WorkerIdentity
 from worker.tasks.turnstile import Turnstile
 
 
@@ -84,7 +84,7 @@ class InFlight:
         return sum(abort.abort(reason) for abort in aborts)
 
 
-def no_poke() -> None:
+def no_wake() -> None:
     """For processes without an admitter: sweepers and other processes admit."""
 
 
@@ -98,18 +98,18 @@ class Runtime:
     registry: Registry
     clients: ModelClients
     prices: PriceTable
-    owner: Owner
+    identity: WorkerIdentity
     in_flight: InFlight = field(default_factory=InFlight)
-    poke_admitter: Callable[[], None] = no_poke
+    wake_admitter: Callable[[], None] = no_wake
     draining: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.turnstile = Turnstile()
-        self.gate = Gate(self.store)
+        self.pauses = EndpointPauses(self.store)
         self.learning = Learning(self.store)
         shared = limiter(self.settings)
-        self.throttle = Throttle(shared, self.gate, self.store)
-        self.sharing = ToolSharing(shared, self.dispatcher.redis)
+        self.throttle = Throttle(shared, self.pauses, self.store)
+        self.tool_limits = ToolLimits(shared, self.dispatcher.redis)
         # Configurations never change, and a few serve thousands of runs.
         self.configuration = functools.lru_cache(maxsize=256)(self._load_configuration)
         self.system_prompt = functools.lru_cache(maxsize=256)(self._render_system_prompt)
@@ -136,5 +136,5 @@ def build_runtime(settings: Settings, app: Celery) -> Runtime:
         registry=load_tools(settings.tool_modules),
         clients=ModelClients(variable, lambda: written_addresses(settings), max_connections=400),
         prices=PriceTable.load(settings.prices_file),
-        owner=Owner.from_environment(),
+        identity=WorkerIdentity.from_environment(),
     )

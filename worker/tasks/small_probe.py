@@ -30,7 +30,7 @@ _MAY_BE_OF_ONE = frozenset({PauseKind.FAILING, PauseKind.UNKNOWN, PauseKind.ACCE
 
 def asks_small(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings) -> bool:
     """Whether this model call is a probe by a run whose own request has failed there."""
-    pause = rt.gate.probed_by(endpoint.endpoint_id, work.lease.run_id)
+    pause = rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id)
     return pause is not None and pause.kind in _MAY_BE_OF_ONE and has_failed(rt.store, work.lease)
 
 

@@ -1,4 +1,4 @@
-"""One model call: claim the step, ask the model, read its reply, decide, apply, and ring for what follows."""
+"""One model call: claim the step, ask the model, read its reply, decide, apply, and send what follows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from worker.store.queries.history import history
 from worker.tasks import money, small_probe
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply
-from worker.tasks.database_retry import insist
+from worker.tasks.database_retry import retry_on_outage
 from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
 from worker.tasks.runtime import Runtime
 
@@ -47,7 +47,7 @@ MARGIN_S = 20.0
 
 
 def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
-    """Does one model call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the call failed."""
+    """Does one model call. Raises `Discarded` where the message is not ours, `AttemptFailed` where the call failed."""
     with rt.turnstile:
         return _carry_out(rt, run_id, step, attempt)
 
@@ -72,7 +72,7 @@ def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
 def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Thought:
     try:
         endpoint = _endpoint(rt, work, config)
-        pause = rt.gate.closed(endpoint.endpoint_id, work.lease.run_id)
+        pause = rt.pauses.closed(endpoint.endpoint_id, work.lease.run_id)
         if pause is not None:
             return closed(endpoint, pause)
         return _ask(rt, work, config, endpoint, abort)
@@ -99,7 +99,7 @@ def _endpoint(rt: Runtime, work: ThinkWork, config: RunConfig) -> EndpointSettin
 
 
 def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSettings, abort: Abort) -> Thought:
-    past, _ = insist("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
+    past, _ = retry_on_outage("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
     tools = rt.registry.known(config.tools)
     asked = prompt(config, rt.system_prompt(work.config_hash), tools, past, work.hot, endpoint.endpoint_id)
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
@@ -125,7 +125,7 @@ def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSett
         return refused or ended_without_reply(rt, work, endpoint, ended, config)
     reach("think.replied")
     rt.throttle.settle(endpoint, slot, reply.usage)
-    rt.gate.answered(endpoint)
+    rt.pauses.answered(endpoint)
     rt.learning.note(endpoint.endpoint_id, reply.learned)
     if probe:
         return small_probe.answered(rt, endpoint, reply)
@@ -152,7 +152,7 @@ def _heard(
 
 def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:
     """Whether the call may leave: what it may cost is on record, and nobody has taken the attempt over."""
-    return insist("reserve", lambda: reserve(rt.store, work.lease, bound_usd), rt.draining.is_set)[0]
+    return retry_on_outage("reserve", lambda: reserve(rt.store, work.lease, bound_usd), rt.draining.is_set)[0]
 
 
 def _spent(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Spent:

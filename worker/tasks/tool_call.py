@@ -1,4 +1,4 @@
-"""One tool call: claim it, commit its start where it must not be repeated, run the tool, apply, ring what follows."""
+"""One tool call: claim it, commit its start where it must not be repeated, run the tool, apply, send what follows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from tools.base import Tool, ToolContext, ToolFailure
 from worker.core.errors import StopReason
 from worker.core.machine import decide_call
-from worker.core.moves import CallChange, CallEnded, CallEvent, CallRetried, CallView, GivenBack, Hot
+from worker.core.moves import CallChange, CallEvent, CallFinished, CallRetried, CallView, GivenBack, Hot
 from worker.core.retry import delay_s
 from worker.core.spending import Spent
 from worker.core.states import Outcome
@@ -25,7 +25,7 @@ from worker.store.hot.readback import started
 from worker.store.hot.writes import apply_call, claim_call, start_call
 from worker.tasks.artifacts import StoredArtifacts, StoredNotes
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
-from worker.tasks.database_retry import insist
+from worker.tasks.database_retry import retry_on_outage
 from worker.tasks.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ MARGIN_S = 15.0
 
 
 def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> str:
-    """Does one tool call. Raises `Discarded` where the doorbell is not ours, `AttemptFailed` where the tool failed."""
+    """Does one tool call. Raises `Discarded` where the message is not ours, `AttemptFailed` where the tool failed."""
     place = Announced(run_id, step, call, attempt)
     work = claim(rt, place, tool.timeout_s + MARGIN_S, claim_call, tool.name)
     with rt.in_flight.attempt(work.lease.token, run_id, work.lease.deadline_s) as abort:
@@ -55,11 +55,11 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
 
 def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
     """Runs the tool within what its calls share: an answer that is known, a slot that is free."""
-    known = rt.sharing.known(tool, work.args)
+    known = rt.tool_limits.known(tool, work.args)
     if known is not None:
-        return CallEnded(known)
+        return CallFinished(known)
     lease = work.lease
-    slot = rt.sharing.slot(tool, f"{lease.run_id}.{lease.step}.{lease.call}")
+    slot = rt.tool_limits.slot(tool, f"{lease.run_id}.{lease.step}.{lease.call}")
     if isinstance(slot, At):
         wait_s = max(0.05, slot.due_s - time.monotonic())
         return GivenBack(Outcome.DEFERRED, wait_s, f"{tool.name} allows {tool.concurrency} calls at once")
@@ -68,9 +68,9 @@ def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
             raise Discarded
         event = _run(rt, tool, work, abort)
     finally:
-        rt.sharing.free(tool, slot)
-    if isinstance(event, CallEnded) and event.outcome == Outcome.OK:
-        rt.sharing.keep(tool, work.args, event.observation)
+        rt.tool_limits.free(tool, slot)
+    if isinstance(event, CallFinished) and event.outcome == Outcome.OK:
+        rt.tool_limits.keep(tool, work.args, event.observation)
     return event
 
 
@@ -79,7 +79,7 @@ def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
     reach("call.claimed")
     if tool.idempotent:
         return True
-    may, doubtful = insist("start", lambda: start_call(rt.store, work.lease), rt.draining.is_set)
+    may, doubtful = retry_on_outage("start", lambda: start_call(rt.store, work.lease), rt.draining.is_set)
     reach("call.started")
     return may or (doubtful and started(rt.store, work.lease))
 
@@ -101,12 +101,12 @@ def _run(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
     most = rt.configuration(work.config_hash).max_observation_chars
     fitted = replace(tool, max_observation_chars=min(tool.max_observation_chars, most))
     try:
-        return CallEnded(fitted.call(work.args, context).observation)
+        return CallFinished(fitted.call(work.args, context).observation)
     except ToolFailure as failure:
         return _failed(work, failure, abort)
     except SoftTimeLimitExceeded:
         message = f"{tool.name} did not finish within {tool.timeout_s:g} s. Try a smaller request, or another way."
-        return CallEnded(message, Outcome.TIMEOUT)
+        return CallFinished(message, Outcome.TIMEOUT)
     except Exception as error:  # the tool wrapper is ours: a bug must not leave the call without a next event
         log.exception("The call of %s failed inside stepmill", tool.name)
         return CallRetried(f"{tool.name} failed: {type(error).__name__}.", 1.0)
@@ -117,12 +117,12 @@ def _failed(work: CallWork, failure: ToolFailure, abort: Abort) -> CallEvent:
         return GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped")
     if failure.retryable:
         return CallRetried(failure.message, delay_s(work.view.failures + 1, random))
-    return CallEnded(failure.message, Outcome.ERROR)
+    return CallFinished(failure.message, Outcome.ERROR)
 
 
 def _spent(event: CallEvent) -> Spent:
     match event:
-        case CallEnded(observation, outcome):
+        case CallFinished(observation, outcome):
             return Spent(outcome, error=None if outcome == Outcome.OK else observation[:500])
         case CallRetried(message):
             return Spent(Outcome.ERROR, error=message[:500], wasted=True)

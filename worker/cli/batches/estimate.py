@@ -59,7 +59,7 @@ def estimate_command(
         try:
             batch = watch(client, submitted["batch_id"], err=True)
         except KeyboardInterrupt:
-            come_back(submitted["batch_id"], occasion=False)
+            come_back(submitted["batch_id"], temporary=False)
             raise
     estimate = extrapolate(batch, questions, time.monotonic() - began)
     _tell(estimate, batch, as_json)

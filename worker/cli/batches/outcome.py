@@ -10,25 +10,25 @@ from worker.terminal import echo
 
 
 def watch_to_the_end(
-    client: Client, batch_id: str, quiet: bool, allow_failures: bool, occasion: bool = False
+    client: Client, batch_id: str, quiet: bool, allow_failures: bool, temporary: bool = False
 ) -> tuple[int, JsonObject]:
     """Watches; returns the exit code and the batch. Ctrl-C leaves the batch as it is and says how to come back.
 
-    `quiet` keeps standard output free for JSON; `occasion` says that the stack ends with this command.
+    `quiet` keeps standard output free for JSON; `temporary` says that the stack ends with this command.
     """
     try:
         batch = watch(client, batch_id, err=quiet)
     except KeyboardInterrupt:
-        come_back(batch_id, occasion)
+        come_back(batch_id, temporary)
         raise
     if not quiet:
         tell_outcome(batch)
     return exit_code(batch, allow_failures), batch
 
 
-def come_back(batch_id: str, occasion: bool) -> None:
+def come_back(batch_id: str, temporary: bool) -> None:
     """Printed when somebody stops watching."""
-    if occasion:
+    if temporary:
         echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
         echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
     else:

@@ -10,7 +10,7 @@ import click
 from worker.cli.batches.outcome import watch_to_the_end
 from worker.cli.batches.upload import CONTENT_TYPES, chunks, format_of, format_option, opened, submission_key
 from worker.cli.client import Client
-from worker.cli.connection import connected, for_the_occasion, working
+from worker.cli.connection import connected, working, would_be_temporary
 from worker.cli.options import run_options
 from worker.cli.output import json_option, note_practice, print_json
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
@@ -52,7 +52,7 @@ def submit_command(
 
     The same file with the same options is the same batch, unless --new: submitting twice asks nothing twice.
     """
-    occasion = wait and for_the_occasion()
+    temporary = wait and would_be_temporary()
     with working() if wait else connected() as client:
         answer = send(client, file, form, new=new, options=options)
         if not as_json:
@@ -61,7 +61,7 @@ def submit_command(
             if as_json:
                 print_json(answer)
             return
-        code, batch = watch_to_the_end(client, answer["batch_id"], as_json, allow_failures, occasion)
+        code, batch = watch_to_the_end(client, answer["batch_id"], as_json, allow_failures, temporary)
         if as_json:
             print_json({**answer, "batch": batch})
     sys.exit(code)

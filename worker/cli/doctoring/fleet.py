@@ -17,7 +17,7 @@ from worker.store.control.endpoints import paused
 from worker.store.opening import open_store
 from worker.store.queries.fleet import list_workers, serving, waiting_by_queue
 
-AT_ONCE = "`stepmill models resume {}` has it asked at once."
+RESUME_HINT = "`stepmill models resume {}` has it asked at once."
 START = "Start one: stepmill worker --queues {queue}"
 
 
@@ -44,7 +44,9 @@ def workers(patient: Patient) -> Iterator[Finding]:
         message = f"Worker {row.name} has {row.stuck} threads that hang past their limit."
         yield fault("workers", "stuck", message, "Restart it when convenient; it retires by itself.", Level.WARNING)
     for pause in pauses.values():
-        remedy = pause.remedy if "models resume" in pause.remedy else f"{pause.remedy} {AT_ONCE.format(pause.model)}"
+        remedy = (
+            pause.remedy if "models resume" in pause.remedy else f"{pause.remedy} {RESUME_HINT.format(pause.model)}"
+        )
         message = f"{pause.model} is paused: {pause.reason} (looked at again in {duration(pause.retry_in_s)})"
         yield fault("models", "paused", message, remedy)
 

@@ -12,12 +12,12 @@ from worker.core.states import Klass
 from worker.store.schema.tables import admission, batches, owners
 from worker.store.session import NOW, AnyRow
 
-Held = Mapping[str, int]
+SlotsTaken = Mapping[str, int]
 """Slots of the hot set by batch."""
 
 
 def load_order(
-    tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: Held, most: Mapping[str, int]
+    tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: SlotsTaken, most: Mapping[str, int]
 ) -> Order:
     """The order over all open batches, of which some are eligible. Needs the admitters' lock.
 
@@ -39,7 +39,7 @@ class Order:
         owner_rows: dict[str, AnyRow],
         all_batches: Iterable[AnyRow],
         eligible: Sequence[AnyRow],
-        held: Held,
+        held: SlotsTaken,
         most: Mapping[str, int],
         clock: float,
         turn: int,

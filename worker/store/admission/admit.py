@@ -20,7 +20,6 @@ from sqlalchemy import (
     update,
 )
 
-from worker.core.bells import Bell
 from worker.core.fairness import DEFAULT_STEPS
 from worker.core.states import (
     QUEUE_INTERACTIVE,
@@ -32,12 +31,13 @@ from worker.core.states import (
     RunState,
     think_queue,
 )
+from worker.core.work_messages import WorkMessage
 from worker.store.admission import budgets
-from worker.store.admission.admission_order import Held
+from worker.store.admission.admission_order import SlotsTaken
 from worker.store.admission.picking import OPEN, WAITING, may_admit, pick
 from worker.store.admission.settling import settle_endings
 from worker.store.control.parking import parked_for
-from worker.store.control.stopping import bells_for, pause_batch
+from worker.store.control.stopping import pause_batch, work_messages_for
 from worker.store.errors import NOT_OF_A_ROW, short
 from worker.store.schema.tables import SUMS, active, batches, configurations, runs, tool_calls, workers
 from worker.store.session import NOW, AnyRow, Store
@@ -54,7 +54,7 @@ SLOTS_PER_THREAD = 4
 class Admission:
     """What one admission did."""
 
-    bells: tuple[Bell, ...]
+    work_messages: tuple[WorkMessage, ...]
     settled: int
 
 
@@ -94,7 +94,9 @@ def _admit(store: Store, capacity: Capacity) -> Admission:
         return Admission((*ready, *begun), settled)
 
 
-def _fill(tx: Connection, free: int, reserve_free: int, bound: int, held: Held, only: str | None = None) -> list[Bell]:
+def _fill(
+    tx: Connection, free: int, reserve_free: int, bound: int, held: SlotsTaken, only: str | None = None
+) -> list[WorkMessage]:
     picked, given = pick(tx, free, reserve_free, bound, held, only)
     begun = _activate(tx, picked)
     budgets.give(tx, picked, given)
@@ -158,18 +160,18 @@ def _hot_set(tx: Connection, capacity: Capacity) -> int:
 _LIVE = select(workers.c.slots, workers.c.queues).where(workers.c.state == "up")
 
 
-def _unpark(tx: Connection, slots: int) -> list[Bell]:
+def _unpark(tx: Connection, slots: int) -> list[WorkMessage]:
     """Runs whose reason to be parked has passed take slots ahead of new ones, and no more than there are."""
     ids = list(tx.execute(_READY, {"slots": slots}).scalars())
     if not ids:
         return []
-    # Its time limit stood still meanwhile; what waits for a moment of its own is rung for then.
+    # Its time limit stood still meanwhile; what waits for a moment of its own has its message sent then.
     values = {"deadline_at": active.c.deadline_at + (NOW - active.c.parked_at), "sent_at": _now_or(active.c.due_at)}
     unparked = update(active).where(active.c.run_id.in_(ids))
     tx.execute(unparked.values(parked=None, parked_target=None, parked_at=None, wait_reason=None, **values))
     pending = (tool_calls.c.run_id.in_(ids), tool_calls.c.state == CallState.PENDING.value)
     tx.execute(update(tool_calls).where(*pending).values(sent_at=_now_or(tool_calls.c.due_at)))
-    return bells_for(tx, ids)
+    return work_messages_for(tx, ids)
 
 
 # A probe of a paused model first: the others wait for its outcome.
@@ -186,7 +188,7 @@ def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
     return case((due_at > NOW, due_at), else_=NOW)
 
 
-def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:
+def _activate(tx: Connection, picked: list[AnyRow]) -> list[WorkMessage]:
     """Makes hot rows of queued ones. A run that is tried again goes on after its last whole step."""
     if not picked:
         return []
@@ -197,7 +199,7 @@ def _activate(tx: Connection, picked: list[AnyRow]) -> list[Bell]:
     tx.execute(insert(active).from_select(list(_HOT_FROM_COLD), source))
     started = func.coalesce(runs.c.started_at, NOW)
     tx.execute(update(runs).where(*queued).values(state=RunState.ACTIVE.value, started_at=started))
-    return [Bell(r.id, r.steps + 1, 0, r.attempts + 1, think_queue(r.klass)) for r in picked]
+    return [WorkMessage(r.id, r.steps + 1, 0, r.attempts + 1, think_queue(r.klass)) for r in picked]
 
 
 _HOT_FROM_COLD = {

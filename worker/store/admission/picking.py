@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, func, literal, or_, select, 
 from worker.core.fairness import split
 from worker.core.states import BatchState, Klass, Phase, RunState
 from worker.store.admission import budgets
-from worker.store.admission.admission_order import Held, load_order
+from worker.store.admission.admission_order import SlotsTaken, load_order
 from worker.store.schema.tables import active, batches, runs
 from worker.store.session import NOW, AnyRow
 
@@ -21,7 +21,7 @@ WAITING = and_(active.c.phase == Phase.WAIT.value, active.c.parked.is_(None), ac
 
 
 def pick(
-    tx: Connection, free: int, reserve_free: int, parked_bound: int, held: Held, only: str | None = None
+    tx: Connection, free: int, reserve_free: int, parked_bound: int, held: SlotsTaken, only: str | None = None
 ) -> tuple[list[AnyRow], budgets.Shares]:
     """Chooses whose runs come next; returns their rows, and what those of batches with a budget may use.
 

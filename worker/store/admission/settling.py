@@ -17,7 +17,7 @@ from worker.store.session import NOW, AnyRow
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 2_000
+CHUNK = 2_000
 """Endings settled in one transaction, so that it stays short."""
 ASIDE_S = 600.0
 """An ending that could not be settled is tried again after this: what was wrong may have been mended."""
@@ -31,7 +31,7 @@ def settle_endings(tx: Connection) -> int:
     An ending that cannot be settled is set aside with the reason, and tried again after `ASIDE_S`; it stops no other.
     """
     due = or_(endings.c.aside_until.is_(None), endings.c.aside_until < NOW)
-    some = select(endings.c.run_id).where(due).limit(AT_ONCE)
+    some = select(endings.c.run_id).where(due).limit(CHUNK)
     gone = tx.execute(delete(endings).where(endings.c.run_id.in_(some)).returning(*endings.c)).all()
     return len(gone) - _settle_or_set_aside(tx, gone) if gone else 0
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select, update
 
-from worker.core.bells import Bell
 from worker.core.machine import decide_call
-from worker.core.moves import CallEnded
+from worker.core.moves import CallFinished
 from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Parked, Phase
+from worker.core.work_messages import WorkMessage
 from worker.store.control.parking import READY, parked_for
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.parameters import hot_of
@@ -21,7 +21,7 @@ from worker.store.session import NOW, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldCall:
     """A call that waits for a person, and what it asks for (`approval` or `answer`)."""
 
     run_id: str
@@ -32,7 +32,7 @@ class Held:
     held: str
 
 
-def held_calls(store: Store, run_id: str) -> list[Held]:
+def held_calls(store: Store, run_id: str) -> list[HeldCall]:
     """The calls of a run that wait for a person."""
     query = (
         select(tool_calls)
@@ -41,10 +41,10 @@ def held_calls(store: Store, run_id: str) -> list[Held]:
         .order_by(tool_calls.c.step, tool_calls.c.call)
     )
     with store.read() as tx:
-        return [Held(r.run_id, r.step, r.call, r.tool, dict(r.args or {}), r.held) for r in tx.execute(query).all()]
+        return [HeldCall(r.run_id, r.step, r.call, r.tool, dict(r.args or {}), r.held) for r in tx.execute(query).all()]
 
 
-def approve(store: Store, held: Held) -> tuple[Bell, ...] | None:
+def approve(store: Store, held: HeldCall) -> tuple[WorkMessage, ...] | None:
     """Lets a call begin. None: it no longer waits. A run that gave its slot away lines up for one instead."""
     with store.write() as tx:
         hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
@@ -60,10 +60,10 @@ def approve(store: Store, held: Held) -> tuple[Bell, ...] | None:
         if hot.parked is not None:
             _line_up(tx, held)
             return ()
-        return (Bell(held.run_id, held.step, held.call, freed.attempt, freed.queue, held.tool),)
+        return (WorkMessage(held.run_id, held.step, held.call, freed.attempt, freed.queue, held.tool),)
 
 
-def answer(store: Store, held: Held, observation: str, outcome: Outcome = Outcome.OK) -> Applied | None:
+def answer(store: Store, held: HeldCall, observation: str, outcome: Outcome = Outcome.OK) -> Applied | None:
     """Ends a held call with what a person says; a refusal is an observation too. None: it no longer waits."""
     with store.write() as tx:
         hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
@@ -72,7 +72,7 @@ def answer(store: Store, held: Held, observation: str, outcome: Outcome = Outcom
         if hot is None or call is None:
             return None
         tx.execute(update(tool_calls).where(*_key(held)).values(held=None))
-        change = decide_call(hot_of(hot), view_of(call), CallEnded(observation, outcome))
+        change = decide_call(hot_of(hot), view_of(call), CallFinished(observation, outcome))
         nobody = Lease("", held.run_id, held.step, held.call, call.attempt, "", 0.0)
         applied = settle_call(tx, hot, call, change, Spent(Outcome.DEFERRED), nobody)
         if hot.parked is None:
@@ -81,15 +81,15 @@ def answer(store: Store, held: Held, observation: str, outcome: Outcome = Outcom
         return Applied()
 
 
-def _line_up(tx: Connection, held: Held) -> None:
+def _line_up(tx: Connection, held: HeldCall) -> None:
     tx.execute(update(active).where(active.c.run_id == held.run_id, parked_for(Parked.PERSON)).values(**READY))
 
 
-def _acting(held: Held) -> tuple[ColumnElement[bool], ...]:
+def _acting(held: HeldCall) -> tuple[ColumnElement[bool], ...]:
     return active.c.run_id == held.run_id, active.c.step == held.step, active.c.phase == Phase.ACT.value
 
 
-def _key(held: Held) -> tuple[ColumnElement[bool], ...]:
+def _key(held: HeldCall) -> tuple[ColumnElement[bool], ...]:
     return (
         tool_calls.c.run_id == held.run_id,
         tool_calls.c.step == held.step,

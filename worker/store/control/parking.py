@@ -11,7 +11,7 @@ from worker.core.states import CallState, Parked, Phase, WorkerState
 from worker.store.schema.tables import active, tool_calls, workers
 from worker.store.session import NOW, Store
 
-AT_ONCE = 500
+CHUNK = 500
 
 HELD = {
     "approval": "A person must approve the call first: `stepmill run approve`",
@@ -54,7 +54,7 @@ def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
         .group_by(active.c.run_id)
         .having(func.sum(useful) == 0, func.max(tool_calls.c.due_at) < NOW - after_s)
         .order_by(active.c.run_id)
-        .limit(AT_ONCE)
+        .limit(CHUNK)
     )
     with store.read() as tx:
         rows = tx.execute(stranded).all()

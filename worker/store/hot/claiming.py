@@ -13,7 +13,7 @@ from worker.store.schema.tables import active, attempts, batches, tool_calls, wo
 from worker.store.session import NOW
 
 EARLY_S = 0.05
-"""A doorbell may ring this much before its due time: timers and clocks are not that exact."""
+"""A message may come this much before its due time: timers and clocks are not that exact."""
 
 LEASE_S: BindParameter[float] = bindparam("lease_s")
 KEY_BATCH: BindParameter[str] = bindparam("key_batch")
@@ -26,8 +26,8 @@ WORKER_UP = (workers.c.id == bindparam("key_worker"), workers.c.state == WorkerS
 """The worker is beating."""
 
 
-def _first_rung(table: Table) -> ColumnElement[float | None]:
-    """When a doorbell rang, as evidence of how far its queue is worked off; null for one that was rung again.
+def _first_sent(table: Table) -> ColumnElement[float | None]:
+    """When a message was sent, as evidence of how far its queue is worked off; null for one that was sent again.
 
     It cannot be told which of two was answered: to assume the later one would prove a whole backlog lost.
     """
@@ -55,7 +55,7 @@ LEASE_THINK = (
         worker_id=bindparam("key_worker"),
         lease_until=NOW + active.c.call_limit_s + LEASE_S,
         # What ran in quarantine says nothing of how far the usual queue has been worked off.
-        claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=_first_rung(active)),
+        claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=_first_sent(active)),
         wait_reason=null(),
     )
     .returning(
@@ -87,7 +87,7 @@ CLAIM_CALL = (
         token=bindparam("key_token"),
         worker_id=bindparam("key_worker"),
         lease_until=NOW + LEASE_S,
-        claimed_sent_at=_first_rung(tool_calls),
+        claimed_sent_at=_first_sent(tool_calls),
         wait_reason=null(),
     )
     .returning(
@@ -121,7 +121,7 @@ def attempt_row(queue: ColumnElement[Any], limit_s: ColumnElement[float]) -> Sel
     return select(*KEY.values(), queue, NOW, NOW + limit_s)
 
 
-# It runs after the hot row is locked, so it sees every pause and every voided worker that was acknowledged before.
+# It runs after the hot row is locked, so it sees every acknowledged pause and every worker declared dead.
 WRITE_ATTEMPT = (
     insert(attempts)
     .from_select(

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Executable, Row
 
-from worker.core.bells import Bell
 from worker.core.moves import CallChange, CallView, End, Hot, Move
 from worker.core.records import JsonObject
 from worker.core.spending import Spent
+from worker.core.work_messages import WorkMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Lease:
     attempt: int
     worker_id: str
     deadline_s: float
-    """Seconds from the claim after which the attempt is void; for a model call, beyond its own time limit."""
+    """Seconds from the claim after which the attempt is lost; for a model call, beyond its own time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class CallApply:
 class Applied:
     """What followed from an apply that landed."""
 
-    bells: tuple[Bell, ...] = ()
+    work_messages: tuple[WorkMessage, ...] = ()
     ended: bool = False
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from worker.core.bells import Bell
 from worker.core.moves import CallAgain, CallChange, CallDone, CallView, End, Move, Place, State, Tries
 from worker.core.spending import Spent
 from worker.core.states import Phase, quarantine_queue, think_queue
+from worker.core.work_messages import WorkMessage
 from worker.store.hot import applying, claiming
 from worker.store.hot.endings import end_run, stop_attempts
 from worker.store.hot.interface import Applied, CallApply, CallWork, Database, Lease, ThinkApply, ThinkWork
@@ -94,7 +94,7 @@ class Portable:
                 calls = [applying.call_row(number, call) for number, call in enumerate(decision.calls, 1)]
                 whose = {"key_run": lease.run_id, "key_step": lease.step, "new_event": row.event}
                 tx.execute(applying.NEW_CALL, [whose | {f"call_{k}": v for k, v in call.items()} for call in calls])
-            return Applied(bells_after(lease, row.klass, decision))
+            return Applied(work_messages_after(lease, row.klass, decision))
 
     def _apply_call(self, db: Database, apply: CallApply) -> Applied | None:
         values = key_of(apply.lease)
@@ -154,17 +154,17 @@ def moved(move: Move) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def bells_after(lease: Lease, klass: str, move: Move) -> tuple[Bell, ...]:
-    """Which doorbells to ring after a model call."""
+def work_messages_after(lease: Lease, klass: str, move: Move) -> tuple[WorkMessage, ...]:
+    """Which messages to send after a model call."""
     if move.state.phase == Phase.ACT:
         todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None and not call.held]
-        return tuple(Bell(lease.run_id, lease.step, n, 1, call.queue, call.tool) for n, call in todo)
-    return () if move.park else (think_bell(lease.run_id, klass, move.state, move.due_in_s),)
+        return tuple(WorkMessage(lease.run_id, lease.step, n, 1, call.queue, call.tool) for n, call in todo)
+    return () if move.park else (think_work_message(lease.run_id, klass, move.state, move.due_in_s),)
 
 
-def think_bell(run_id: str, klass: str, place: Place, due_in_s: float = 0.0) -> Bell:
-    """The doorbell of a run's next model call."""
-    return Bell(run_id, place.step, 0, place.attempt, think_queue(klass, place.quarantined), due_in_s=due_in_s)
+def think_work_message(run_id: str, klass: str, place: Place, due_in_s: float = 0.0) -> WorkMessage:
+    """The work message of a run's next model call."""
+    return WorkMessage(run_id, place.step, 0, place.attempt, think_queue(klass, place.quarantined), due_in_s=due_in_s)
 
 
 def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, spent: Spent, lease: Lease) -> Applied:
@@ -183,7 +183,7 @@ def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, s
         tx.execute(applying.COUNT_CALL, values | {"new_pending": hot.pending - 1})
         return Applied()
     tx.execute(applying.NEXT_STEP, values | bound("new", Place, change.run))
-    return Applied((think_bell(hot.run_id, hot.klass, change.run),))
+    return Applied((think_work_message(hot.run_id, hot.klass, change.run),))
 
 
 def _call_again(tx: Connection, hot: AnyRow, call: AnyRow, change: CallAgain, values: dict[str, Any]) -> Applied:
@@ -193,7 +193,7 @@ def _call_again(tx: Connection, hot: AnyRow, call: AnyRow, change: CallAgain, va
     tx.execute(applying.RETURN_CALL, values | bound("new", Tries, tries) | new)
     tx.execute(applying.CLOSE_ATTEMPT, values)
     tx.execute(applying.COUNT_CALL, values | {"new_pending": hot.pending})
-    return Applied((Bell(call.run_id, call.step, call.call, tries.attempt, queue, call.tool, change.due_in_s),))
+    return Applied((WorkMessage(call.run_id, call.step, call.call, tries.attempt, queue, call.tool, change.due_in_s),))
 
 
 def finished(change: CallDone) -> dict[str, Any]:

@@ -30,13 +30,13 @@ from worker.store.hot.parameters import (
 )
 from worker.store.hot.portable import (
     Portable,
-    bells_after,
     claim_values,
     claimed_view,
     finished,
     moved,
     needs_bounds,
-    think_bell,
+    think_work_message,
+    work_messages_after,
 )
 from worker.store.schema.tables import active, attempts, batches, tool_calls
 
@@ -78,7 +78,7 @@ class Postgres(Portable):
         if calls:
             values["new_calls"] = [applying.call_row(number, call) for number, call in enumerate(calls, 1)]
         row = db.once(MOVE_WITH_CALLS if calls else MOVE_WITH_STEP if record else MOVE, values)
-        return None if row is None else Applied(bells_after(lease, row.klass, decision))
+        return None if row is None else Applied(work_messages_after(lease, row.klass, decision))
 
     def _apply_call(self, db: Database, apply: CallApply) -> Applied | None:
         applied = None if apply.seen is None or needs_bounds(apply.spent) else _observe(db, apply, *apply.seen)
@@ -99,7 +99,7 @@ def _observe(db: Database, apply: CallApply, seen: Seen, view: CallView) -> Appl
         row = db.once(FINISH_CALL, values | {"new_pending": seen.hot.pending - 1})
         return None if row is None else Applied()
     row = db.once(FINISH_STEP, values | bound("new", Place, change.run))
-    return None if row is None else Applied((think_bell(lease.run_id, row.klass, change.run),))
+    return None if row is None else Applied((think_work_message(lease.run_id, row.klass, change.run),))
 
 
 # ---- claims ----

@@ -1,4 +1,4 @@
-"""Who is alive: registration, heartbeats, and the voiding of owners that stopped beating."""
+"""Who is alive: registration, heartbeats, and who stopped beating and is declared dead."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def register(store: Store, info: WorkerInfo) -> str:
 
 
 def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
-    """One heartbeat. False: the owner is void, whatever it holds is lost, and it must register anew."""
+    """One heartbeat. False: the owner is declare_dead, whatever it holds is lost, and it must register anew."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
@@ -66,11 +66,11 @@ def ended_among(store: Store, run_ids: Sequence[str]) -> set[str]:
 
 
 def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
-    """`draining` and `stopped`, by the worker itself. False: it was void already."""
+    """`draining` and `stopped`, by the worker itself. False: it was declared dead already."""
     ended = NOW if state == WorkerState.STOPPED else None
     statement = (
         update(workers)
-        .where(workers.c.id == worker_id, workers.c.state != WorkerState.VOID.value)
+        .where(workers.c.id == worker_id, workers.c.state != WorkerState.DEAD.value)
         .values(state=state.value, ended_at=ended)
     )
     with store.write() as tx:
@@ -81,7 +81,7 @@ class Pulse:
     """What one sweeper has seen of every owner's heartbeat. It trusts its own ticks only, never a clock.
 
     An owner is suspect after `dead_after` consecutive successful ticks without a change: an outage of the database or
-    a clock that jumps gives no ticks, so it voids nobody.
+    a clock that jumps gives no ticks, so nobody is declared dead.
     """
 
     def __init__(self, dead_after: int) -> None:
@@ -124,13 +124,13 @@ def thinkers(store: Store) -> int:
         return sum(bool({QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues or ())) for queues in live)
 
 
-def void(store: Store, worker_id: str, seen_beat: int) -> bool:
+def declare_dead(store: Store, worker_id: str, seen_beat: int) -> bool:
     """Declares an owner dead, on the evidence that its counter still stands where it was seen. False: it beat again."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.beat == seen_beat)
         .where(workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
-        .values(state=WorkerState.VOID.value, ended_at=NOW)
+        .values(state=WorkerState.DEAD.value, ended_at=NOW)
     )
     with store.write() as tx:
         return tx.execute(statement).rowcount == 1

@@ -1,4 +1,4 @@
-"""What the sweeper looks for in the hot table: overdue runs, paused runs to park, doorbells that nobody answered."""
+"""What the sweeper looks for in the hot table: overdue runs, paused runs to park, messages that nobody answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, exists, func, literal, or_, select, update
 
-from worker.core.bells import Bell
 from worker.core.errors import ErrorCode
 from worker.core.moves import End
 from worker.core.spending import Sums
@@ -23,25 +22,26 @@ from worker.core.states import (
     RunState,
     think_queue,
 )
+from worker.core.work_messages import WorkMessage
 from worker.store.control.parking import READY, parked_for
 from worker.store.control.stopping import Stopped
 from worker.store.hot.endings import end_run, stop_attempts
 from worker.store.schema.tables import active, batches, endpoints, tool_calls
 from worker.store.session import NOW, Store
 
-AT_ONCE = 500
+CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A doorbell rung a while ago whose work nobody has claimed. Not proof of a loss: it may wait in a backlog."""
+    """A message sent a while ago whose work nobody has claimed. Not proof of a loss: it may wait in a backlog."""
 
-    bell: Bell
+    message: WorkMessage
     sent_at: float
 
 
 def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
-    """Due and unclaimed work whose doorbell was rung more than `older_than_s` ago."""
+    """Due and unclaimed work whose message was sent more than `older_than_s` ago."""
     stale = NOW - older_than_s
     thinking = (
         select(active.c.run_id, active.c.step, active.c.attempt, active.c.klass, active.c.quarantined, active.c.sent_at)
@@ -49,7 +49,7 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
         .where(active.c.phase != Phase.ACT.value, active.c.token.is_(None), active.c.parked.is_(None))
         .where(active.c.paused.is_(False), *_GOING_ON, active.c.sent_at < stale)
         .order_by(active.c.sent_at)
-        .limit(AT_ONCE)
+        .limit(CHUNK)
     )
     acting = (
         select(
@@ -63,15 +63,15 @@ def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
         .where(active.c.phase == Phase.ACT.value, active.c.paused.is_(False), *_GOING_ON)
         .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.held.is_(None), tool_calls.c.sent_at < stale)
         .order_by(tool_calls.c.sent_at)
-        .limit(AT_ONCE)
+        .limit(CHUNK)
     )  # fmt: skip
     with store.read() as tx:
         found = [
-            Unanswered(Bell(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined)), r.sent_at)
+            Unanswered(WorkMessage(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined)), r.sent_at)
             for r in tx.execute(thinking).all()
         ]
         found += [
-            Unanswered(Bell(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool), r.sent_at)
+            Unanswered(WorkMessage(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool), r.sent_at)
             for r in tx.execute(acting).all()
         ]
     return found
@@ -81,7 +81,7 @@ _GOING_ON = (batches.c.state == BatchState.OPEN.value, batches.c.paused_reason.i
 
 
 def claimed_up_to(store: Store) -> dict[str, float]:
-    """For each queue, when the latest doorbell was rung that somebody has claimed, as far as the hot set remembers."""
+    """For each queue, when the latest message was sent that somebody has claimed, as far as the hot set remembers."""
     hot_queue = case(
         (active.c.klass == Klass.INTERACTIVE.value, literal(QUEUE_INTERACTIVE)), else_=literal(QUEUE_THINK)
     )
@@ -103,21 +103,23 @@ def claimed_up_to(store: Store) -> dict[str, float]:
 def lost(waiting: list[Unanswered], lengths: Mapping[str, int], claimed: Mapping[str, float]) -> list[Unanswered]:
     """Those with evidence of a loss: their queue is empty, or work announced later on it has been claimed. Pure."""
     return [
-        w for w in waiting if lengths.get(w.bell.queue, 1) == 0 or claimed.get(w.bell.queue, float("-inf")) > w.sent_at
+        w
+        for w in waiting
+        if lengths.get(w.message.queue, 1) == 0 or claimed.get(w.message.queue, float("-inf")) > w.sent_at
     ]
 
 
-def rung_again(store: Store, bell: Bell, seen_sent_at: float) -> bool:
-    """Marks a doorbell as rung again, on the evidence that it still stands where it was seen. False: another did."""
-    if bell.call:
+def mark_sent_again(store: Store, message: WorkMessage, seen_sent_at: float) -> bool:
+    """Marks a message as sent again, on the evidence that it still stands where it was seen. False: another did."""
+    if message.call:
         statement = update(tool_calls).where(
-            tool_calls.c.run_id == bell.run_id, tool_calls.c.step == bell.step, tool_calls.c.call == bell.call,
-            tool_calls.c.attempt == bell.attempt, tool_calls.c.state == CallState.PENDING.value,
+            tool_calls.c.run_id == message.run_id, tool_calls.c.step == message.step, tool_calls.c.call == message.call,
+            tool_calls.c.attempt == message.attempt, tool_calls.c.state == CallState.PENDING.value,
             tool_calls.c.sent_at == seen_sent_at,
         )  # fmt: skip
     else:
         statement = update(active).where(
-            active.c.run_id == bell.run_id, active.c.step == bell.step, active.c.attempt == bell.attempt,
+            active.c.run_id == message.run_id, active.c.step == message.step, active.c.attempt == message.attempt,
             active.c.token.is_(None), active.c.phase != Phase.ACT.value, active.c.sent_at == seen_sent_at,
         )  # fmt: skip
     with store.write() as tx:
@@ -129,7 +131,7 @@ def end_overdue(store: Store) -> Stopped:
     overdue = select(active.c.run_id).where(active.c.deadline_at < NOW, active.c.parked.is_(None))
     with store.write() as tx:
         # Rows that somebody works on are left for the next look; in order, so that two never wait in a circle.
-        some = overdue.order_by(active.c.run_id).limit(AT_ONCE).with_for_update(skip_locked=True)
+        some = overdue.order_by(active.c.run_id).limit(CHUNK).with_for_update(skip_locked=True)
         chosen = list(tx.execute(some).scalars())
         rows = tx.execute(delete(active).where(active.c.run_id.in_(chosen)).returning(*active.c)).all()
         reserved = stop_attempts(tx, chosen)

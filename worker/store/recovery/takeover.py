@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import and_, or_, select
 
-from worker.core.bells import Bell
 from worker.core.machine import decide_call, decide_think, unknown_outcome
 from worker.core.moves import (
     CallChange,
-    CallEnded,
     CallEvent,
+    CallFinished,
     CallRetried,
     CallView,
     GivenBack,
@@ -22,6 +21,7 @@ from worker.core.moves import (
 )
 from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Phase, WorkerState
+from worker.core.work_messages import WorkMessage
 from worker.store.admission.submit import get_configuration
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.parameters import hot_of
@@ -29,11 +29,11 @@ from worker.store.hot.writes import apply_call, apply_think
 from worker.store.schema.tables import active, attempts, tool_calls, workers
 from worker.store.session import NOW, AnyRow, Store
 
-AT_ONCE = 500
+CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenAttempt:
     """A lease somebody else holds (or held), with what was seen of it."""
 
     lease: Lease
@@ -41,15 +41,15 @@ class Held:
     outcome: Outcome = Outcome.LOST
 
 
-def abandoned(store: Store) -> list[Held]:
-    """Leases whose owner is void or stopped, and leases past their own deadline. Reads the hot table only."""
+def abandoned(store: Store) -> list[OpenAttempt]:
+    """Leases whose worker is dead or stopped, and leases past their own deadline. Reads the hot table only."""
     thinking = (
-        select(active, workers.c.state.label("owner_state"))
+        select(active, workers.c.state.label("worker_state"))
         .join(workers, workers.c.id == active.c.worker_id)
         .where(active.c.token.is_not(None), or_(workers.c.state.in_(_GONE), active.c.lease_until < NOW))
     )
     acting = (
-        select(tool_calls, workers.c.state.label("owner_state"))
+        select(tool_calls, workers.c.state.label("worker_state"))
         .select_from(active)
         .join(tool_calls, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
         .join(workers, workers.c.id == tool_calls.c.worker_id)
@@ -57,14 +57,14 @@ def abandoned(store: Store) -> list[Held]:
         .where(or_(workers.c.state.in_(_GONE), tool_calls.c.lease_until < NOW))
     )
     with store.read() as tx:
-        rows = [(row, 0, "") for row in tx.execute(thinking.limit(AT_ONCE)).all()]
-        rows += [(row, row.call, row.tool) for row in tx.execute(acting.limit(AT_ONCE)).all()]
-    return [Held(_lease(row, call), tool, _WHY[WorkerState(row.owner_state)]) for row, call, tool in rows]
+        rows = [(row, 0, "") for row in tx.execute(thinking.limit(CHUNK)).all()]
+        rows += [(row, row.call, row.tool) for row in tx.execute(acting.limit(CHUNK)).all()]
+    return [OpenAttempt(_lease(row, call), tool, _WHY[WorkerState(row.worker_state)]) for row, call, tool in rows]
 
 
-_GONE = [WorkerState.VOID.value, WorkerState.STOPPED.value]
+_GONE = [WorkerState.DEAD.value, WorkerState.STOPPED.value]
 _WHY = {
-    WorkerState.VOID: Outcome.LOST,
+    WorkerState.DEAD: Outcome.LOST,
     WorkerState.STOPPED: Outcome.HANDED_BACK,
     # Alive, but the attempt is past its deadline.
     WorkerState.UP: Outcome.TIMEOUT,
@@ -76,7 +76,7 @@ def _lease(row: AnyRow, call: int) -> Lease:
     return Lease(row.token, row.run_id, row.step, call, row.attempt, row.worker_id, 0.0)
 
 
-def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[Held]:
+def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[OpenAttempt]:
     """All leases of one owner, to be handed back (a worker that shuts down)."""
     thinking = select(active).where(active.c.worker_id == worker_id, active.c.token.is_not(None))
     acting = (
@@ -87,10 +87,10 @@ def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[Held]:
     with store.read() as tx:
         rows = [(row, 0, "") for row in tx.execute(thinking).all()]
         rows += [(row, row.call, row.tool) for row in tx.execute(acting).all()]
-    return [Held(_lease(row, call), tool, outcome) for row, call, tool in rows]
+    return [OpenAttempt(_lease(row, call), tool, outcome) for row, call, tool in rows]
 
 
-def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: str) -> Applied | None:
+def release(store: Store, held: OpenAttempt, idempotent: Mapping[str, bool], reason: str) -> Applied | None:
     """Ends an attempt without result; None: somebody else did already. Safe for any number of sweepers at once.
 
     A call that had begun its effect and is not idempotent is not repeated: its observation says so.
@@ -114,23 +114,23 @@ def release(store: Store, held: Held, idempotent: Mapping[str, bool], reason: st
     return apply_think(store, held.lease, decide_think(hot, _think_event(held, reason), config), spent)
 
 
-def _think_event(held: Held, reason: str) -> ThinkEvent:
+def _think_event(held: OpenAttempt, reason: str) -> ThinkEvent:
     if held.outcome == Outcome.TIMEOUT:
         return ModelFailed(reason, retry_in_s=0.0, reason=reason)
     return GivenBack(held.outcome.value, reason=reason)
 
 
-def _call_event(held: Held, view: CallView, reason: str) -> CallEvent:
+def _call_event(held: OpenAttempt, view: CallView, reason: str) -> CallEvent:
     if held.outcome == Outcome.TIMEOUT and view.started and not view.idempotent:
-        return CallEnded(unknown_outcome(view.tool), Outcome.TIMEOUT)
+        return CallFinished(unknown_outcome(view.tool), Outcome.TIMEOUT)
     if held.outcome == Outcome.TIMEOUT:
         return CallRetried(reason, retry_in_s=0.0)
     return GivenBack(held.outcome.value, reason=reason)
 
 
-def bells_of(results: Sequence[Applied | None]) -> list[Bell]:
-    """The doorbells of those that landed."""
-    return [bell for applied in results if applied for bell in applied.bells]
+def work_messages_of(results: Sequence[Applied | None]) -> list[WorkMessage]:
+    """The work messages of those that landed."""
+    return [work_message for applied in results if applied for work_message in applied.work_messages]
 
 
 def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int, worker_id: str) -> Lease | None:

@@ -13,7 +13,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -199,7 +198,7 @@ learned = Table(
 
 artifacts = Table(
     "artifacts", metadata, _id(), Column("run_id", Text, nullable=False), _count("step"), _count("call"),
-    _words("name", ""), _words("media_type", ""), _count("size"), Column("sha256", Text), Column("data", LargeBinary),
+    _words("name", ""), _words("media_type", ""), _count("size"), Column("sha256", Text),
     _words("path"), _number("created_at", 0.0), Index(None, "run_id"),
 )  # fmt: skip
 

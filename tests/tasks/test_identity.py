@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.tasks.identity import Owner
+from worker.tasks.identity import WorkerIdentity
 
 VARIABLE = "STEPMILL_OWNER_FILE"
 
@@ -17,9 +17,9 @@ def restored_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pool_child_reads_its_parents_id_and_the_new_one_after_the_parent_registered_anew() -> None:
-    parent = Owner.from_environment()
+    parent = WorkerIdentity.from_environment()
     parent.become("first")
-    child = Owner.from_environment()
+    child = WorkerIdentity.from_environment()
     assert child.id == "first" and not child.refused()
     parent.become("second")
     assert child.refused() and child.id == "second"
@@ -33,9 +33,9 @@ def test_a_worker_started_by_another_worker_leaves_that_ones_file_alone(
     other = tmp_path / "owner"
     other.write_text("other")
     monkeypatch.setenv(VARIABLE, str(other))
-    mine = Owner.from_environment()
+    mine = WorkerIdentity.from_environment()
     mine.become("mine")
-    assert mine.id == "mine" and Owner.from_environment().id == "mine"
+    assert mine.id == "mine" and WorkerIdentity.from_environment().id == "mine"
     assert other.read_text() == "other"
     mine.forget()
     assert other.exists()
@@ -43,4 +43,4 @@ def test_a_worker_started_by_another_worker_leaves_that_ones_file_alone(
 
 def test_a_process_that_never_registered_has_no_id() -> None:
     with pytest.raises(RuntimeError, match="has not registered"):
-        _ = Owner.from_environment().id
+        _ = WorkerIdentity.from_environment().id

@@ -1,4 +1,4 @@
-"""A doorbell: the ids that a queue message carries. Losing it, or getting it twice or late, changes nothing."""
+"""What a message on a queue carries: ids. Losing it, or getting it twice or late, changes nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Bell:
+class WorkMessage:
     """Announces one piece of work. `call` is 0 and `tool` empty for a model call."""
 
     run_id: str

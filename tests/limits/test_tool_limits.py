@@ -10,7 +10,7 @@ from redis import Redis
 from tests.services.waiting import wait_until
 from tools.base import Tool, tool
 from worker.limits.limiter import At, Granted, Limiter, limiter_client
-from worker.limits.tool_limits import ToolSharing
+from worker.limits.tool_limits import ToolLimits
 
 
 @tool(concurrency=2, cache_s=30.0, idempotent=True)
@@ -26,19 +26,19 @@ def unbounded(word: str) -> str:
 
 
 @pytest.fixture
-def sharing(redis_url: str) -> Iterator[ToolSharing]:
+def limits(redis_url: str) -> Iterator[ToolLimits]:
     limits = limiter_client(redis_url)
     with Redis.from_url(redis_url) as client:
-        yield ToolSharing(Limiter(limits), client)
+        yield ToolLimits(Limiter(limits), client)
     limits.close()
 
 
-def granted(sharing: ToolSharing, made: Tool, place: str) -> Granted:
+def granted(limits: ToolLimits, made: Tool, place: str) -> Granted:
     """A fresh Redis lets nobody in for a moment, since it cannot know what is in flight."""
     got: list[Granted] = []
 
     def asked() -> bool:
-        slot = sharing.slot(made, place)
+        slot = limits.slot(made, place)
         got.extend([slot] if isinstance(slot, Granted) else [])
         return bool(got)
 
@@ -46,32 +46,32 @@ def granted(sharing: ToolSharing, made: Tool, place: str) -> Granted:
     return got[0]
 
 
-def test_no_more_calls_go_at_once_than_the_tool_allows(sharing: ToolSharing, redis_url: str) -> None:
-    first = granted(sharing, looked_up, "run.1.1")
-    granted(sharing, looked_up, "run.1.2")
-    third = sharing.slot(looked_up, "run.1.3")
+def test_no_more_calls_go_at_once_than_the_tool_allows(limits: ToolLimits, redis_url: str) -> None:
+    first = granted(limits, looked_up, "run.1.1")
+    granted(limits, looked_up, "run.1.2")
+    third = limits.slot(looked_up, "run.1.3")
     assert isinstance(third, At), "the third is told when, and holds no worker meanwhile"
-    sharing.free(looked_up, first)
-    granted(sharing, looked_up, "run.1.3")
+    limits.free(looked_up, first)
+    granted(limits, looked_up, "run.1.3")
 
 
-def test_a_tool_without_a_bound_asks_nobody(sharing: ToolSharing) -> None:
-    assert sharing.slot(unbounded, "run.1.1") is None
-    sharing.keep(unbounded, {"word": "a"}, "b")
-    assert sharing.known(unbounded, {"word": "a"}) is None
+def test_a_tool_without_a_bound_asks_nobody(limits: ToolLimits) -> None:
+    assert limits.slot(unbounded, "run.1.1") is None
+    limits.keep(unbounded, {"word": "a"}, "b")
+    assert limits.known(unbounded, {"word": "a"}) is None
 
 
-def test_an_equal_call_is_answered_from_an_earlier_one(sharing: ToolSharing) -> None:
-    assert sharing.known(looked_up, {"word": "a"}) is None
-    sharing.keep(looked_up, {"word": "a"}, "ä 中")
-    assert sharing.known(looked_up, {"word": "a"}) == "ä 中"
-    assert sharing.known(looked_up, {"word": "b"}) is None
+def test_an_equal_call_is_answered_from_an_earlier_one(limits: ToolLimits) -> None:
+    assert limits.known(looked_up, {"word": "a"}) is None
+    limits.keep(looked_up, {"word": "a"}, "ä 中")
+    assert limits.known(looked_up, {"word": "a"}) == "ä 中"
+    assert limits.known(looked_up, {"word": "b"}) is None
 
 
-def test_an_absent_redis_makes_calls_wait_and_answers_unknown(sharing: ToolSharing) -> None:
+def test_an_absent_redis_makes_calls_wait_and_answers_unknown(limits: ToolLimits) -> None:
     nowhere = limiter_client("redis://127.0.0.1:1/0")
-    lost = ToolSharing(Limiter(nowhere), nowhere)
+    lost = ToolLimits(Limiter(nowhere), nowhere)
     assert isinstance(lost.slot(looked_up, "run.1.1"), At)
     assert lost.known(looked_up, {"word": "a"}) is None
     lost.keep(looked_up, {"word": "a"}, "kept nowhere")
-    assert sharing.known(looked_up, {"word": "a"}) is None
+    assert limits.known(looked_up, {"word": "a"}) is None

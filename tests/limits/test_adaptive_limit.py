@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.llm.fleet import START_S, Fleet
+from tests.limits.fleet import START_S, Fleet
 from worker.core.config import EndpointLimits
 from worker.limits.limiter import At, Granted, Limiter, limiter_client
 

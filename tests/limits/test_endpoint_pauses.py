@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, text
 
 from worker.core.remedies import PauseKind
-from worker.limits.endpoint_pauses import Gate
+from worker.limits.endpoint_pauses import EndpointPauses
 from worker.llm.endpoint import EndpointSettings
 from worker.store.control.endpoints import pause, paused
 from worker.store.opening import open_store
@@ -37,36 +37,36 @@ def pause_it(store: Store, kind: PauseKind) -> None:
 def test_an_answer_that_was_under_way_opens_what_was_paused_since_nobody_was_answered(
     store: Store, kind: PauseKind, opens: bool
 ) -> None:
-    gate = Gate(store)
+    pauses = EndpointPauses(store)
     pause_it(store, kind)
-    gate.answered(MODEL)
+    pauses.answered(MODEL)
     assert (paused(store) == {}) is opens
 
 
 def test_a_pause_by_hand_stands_whoever_answers(store: Store) -> None:
     pause(store, MODEL.endpoint_id, MODEL.base_url, MODEL.model, "closed", for_s=None, by="hand")
-    Gate(store).answered(MODEL)
+    EndpointPauses(store).answered(MODEL)
     assert list(paused(store)) == [MODEL.endpoint_id]
 
 
 def test_the_fleet_is_told_now_and_again_that_a_model_answers(store: Store) -> None:
-    gate = Gate(store)
-    gate.answered(MODEL)
+    pauses = EndpointPauses(store)
+    pauses.answered(MODEL)
     with store.read() as tx:
         first = tx.execute(select(endpoints.c.answered_at)).scalar()
-    gate.answered(MODEL)
+    pauses.answered(MODEL)
     with store.read() as tx:
         assert tx.execute(select(endpoints.c.answered_at)).scalar() == first, "not at each answer"
     assert first is not None
 
 
 def test_a_database_that_is_away_costs_no_reply(store: Store) -> None:
-    gate = Gate(store)
+    pauses = EndpointPauses(store)
     with store.write() as tx:
         tx.execute(text("ALTER TABLE endpoints RENAME TO gone"))
-    gate.answered(MODEL)
+    pauses.answered(MODEL)
     with store.write() as tx:
         tx.execute(text("ALTER TABLE gone RENAME TO endpoints"))
-    gate.answered(MODEL)
+    pauses.answered(MODEL)
     with store.read() as tx:
         assert tx.execute(select(endpoints.c.answered_at)).scalar() is not None

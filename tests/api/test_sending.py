@@ -1,4 +1,4 @@
-"""With the real dispatcher and admitter: what is submitted is admitted, and its doorbells reach Redis."""
+"""With the real dispatcher and admitter: what is submitted is admitted, and its work messages reach Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_submission_rings_for_its_first_runs_only(store: Store, redis_url: str
     with TestClient(create_app(context), base_url="http://127.0.0.1") as client:
         assert client.get("/readyz").status_code == 200
         client.post("/api/batches", content=b"What?\n" * 25, headers={"content-type": "text/plain"})
-        wait_until("ten runs are rung for", lambda: sender.lengths(["think"])["think"] == 10)
+        wait_until("ten messages are sent", lambda: sender.lengths(["think"])["think"] == 10)
         client.post("/api/runs", json={"question": "Now?"})
         queues = {item["queue"]: item for item in client.get("/api/queues").json()["items"]}
         assert (queues["think"]["length"], queues["think.interactive"]["length"]) == (10, 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from tests.llm.fleet import START_S, Fleet, most_at_once, most_in_a_minute
+from tests.limits.fleet import START_S, Fleet, most_at_once, most_in_a_minute
 from tests.services.redis import RedisServer
 from worker.core.config import EndpointLimits
 from worker.limits.limiter import PREFIX, At, Granted, Limiter, limiter_client

@@ -1,0 +1,18 @@
+"""A worker that is declared dead is called `dead`, where it was `void`; a column that nothing ever wrote goes."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    name_the_dead()
+    op.drop_column("artifacts", "data")
+
+
+def name_the_dead() -> None:
+    op.execute(sa.text("UPDATE workers SET state = 'dead' WHERE state = 'void'"))
