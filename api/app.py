@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.exc import SQLAlchemyError
@@ -46,6 +47,8 @@ log = logging.getLogger(__name__)
 
 ABANDONED_S = 24 * 3600.0
 """A submission that was not finished within a day has lost its sender."""
+LEAST_READERS = 4
+"""So many requests are worked on at a time even where the database has few connections for each process."""
 
 
 def create_app(context: Context) -> FastAPI:
@@ -54,6 +57,8 @@ def create_app(context: Context) -> FastAPI:
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         app.state.rooms = Rooms()
+        # Fewer than there are connections, so that whoever hands in a question finds one, however many read.
+        anyio.to_thread.current_default_thread_limiter().total_tokens = max(LEAST_READERS, context.settings.db_pool - 2)
         await run_in_threadpool(_tidy, context)
         context.admitter.start()
         context.admitter.wake()

@@ -70,7 +70,8 @@ class Context:
         return self._configs[digest]
 
 
-def _of_request(request: Request) -> Context:
+async def _of_request(request: Request) -> Context:
+    # Not a plain function, which would take a thread, and wait for one where all are taken.
     context: Context = request.app.state.context
     return context
 

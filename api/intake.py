@@ -216,8 +216,11 @@ class Intake:
         return self._configs[key]
 
     def _check_tools(self, config: RunConfig) -> None:
+        own = self._context.tools.tools
+        if all(name in own for name in config.tools):
+            return  # as nearly always: what workers have need not be read
         if self._known_tools is None:
-            self._known_tools = set(self._context.tools.tools) | tools_of_workers(self._context.store)
+            self._known_tools = set(own) | tools_of_workers(self._context.store)
         unknown = [name for name in config.tools if name not in self._known_tools]
         if unknown:
             known = ", ".join(sorted(self._known_tools))

@@ -18,7 +18,7 @@ import pytest
 import uvicorn
 from sqlalchemy import func, select, update
 
-from api import guard
+from api import guard, views
 from api.app import create_app
 from tests.api.conftest import make_context
 from tests.services.process import free_port
@@ -134,6 +134,26 @@ def test_uploads_that_stop_half_way_leave_places_to_single_questions(address: st
     assert httpx2.post(f"{address}/api/runs", json={"question": "Now?"}, timeout=8).status_code == 201
     for talking in stopped:
         talking.close()
+
+
+def test_single_questions_find_a_connection_however_many_read(
+    address: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, reading = threading.Event(), []
+
+    def slow(store: Store, batch_id: str) -> None:
+        with store.read() as tx:
+            reading.append(tx.execute(select(1)).scalar())
+            go_on.wait(30)
+
+    monkeypatch.setattr(views, "get_batch", slow)
+    with ThreadPoolExecutor(20) as many:
+        asked = [many.submit(httpx2.get, f"{address}/api/batches/batch_1", timeout=60) for _ in range(20)]
+        wait_until("all who may read do", lambda: len(reading) == 6)
+        answer = httpx2.post(f"{address}/api/runs", json={"question": "Now?"}, timeout=20)
+        assert answer.status_code == 201 and len(reading) == 6
+        go_on.set()
+        assert {one.result().status_code for one in asked} == {404}
 
 
 def test_one_submission_sent_many_times_at_once_over_two_processes_is_one_batch(
