@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import insert, select, text
 
 from worker.core.remedies import PauseKind
+from worker.core.states import Outcome
 from worker.limits.endpoint_pauses import EndpointPauses
 from worker.llm.endpoint import EndpointSettings
-from worker.store.control.endpoints import pause, paused
+from worker.store.control.endpoints import note_answered, pause, paused
+from worker.store.hot.interface import Lease
 from worker.store.opening import open_store
-from worker.store.schema.tables import endpoints
-from worker.store.session import Store
+from worker.store.schema.tables import attempts, endpoints
+from worker.store.session import NOW, Store
 
 MODEL = EndpointSettings("small", "http://127.0.0.1:9/v1")
 
@@ -70,3 +72,51 @@ def test_a_database_that_is_away_costs_no_reply(store: Store) -> None:
     pauses.answered(MODEL)
     with store.read() as tx:
         assert tx.execute(select(endpoints.c.answered_at)).scalar() is not None
+
+
+LEASE = Lease("now", "run", 1, 0, 9, "worker", 60.0)
+
+
+def fail(store: Store, *ago_s: float) -> None:
+    """Model calls of the step failed so many seconds ago."""
+    with store.write() as tx:
+        for ago in ago_s:
+            values = {"claimed_at": NOW - ago, "ended_at": NOW - ago, "outcome": Outcome.ERROR.value}
+            tx.execute(insert(attempts).values(token=f"{ago}", run_id="run", step=1, call=0, attempt=1, **values))
+
+
+def answer(store: Store, ago_s: float) -> None:
+    note_answered(store, MODEL.endpoint_id, MODEL.base_url, MODEL.model, ago_s)
+
+
+def test_an_endpoint_that_has_just_answered_somebody_is_taken_for_one_that_works(store: Store) -> None:
+    pauses = EndpointPauses(store)
+    assert not pauses.answered_lately(MODEL)
+    answer(store, 90.0)
+    assert not pauses.answered_lately(MODEL)
+    answer(store, 5.0)
+    assert pauses.answered_lately(MODEL)
+
+
+def test_one_who_is_turned_away_again_and_again_while_nobody_is_answered_waits_at_a_paused_endpoint(
+    store: Store,
+) -> None:
+    pauses = EndpointPauses(store)
+    answer(store, 50.0)
+    fail(store, 30.0, 20.0)
+    assert not pauses.turns_away(MODEL, LEASE), "twice before is not often"
+    fail(store, 10.0)
+    assert pauses.turns_away(MODEL, LEASE)
+    answer(store, 15.0)
+    assert not pauses.turns_away(MODEL, LEASE), "somebody was answered since"
+
+
+def test_one_who_is_refused_after_two_pauses_while_others_are_answered_is_refused_alone(store: Store) -> None:
+    pauses = EndpointPauses(store)
+    fail(store, 40.0)
+    answer(store, 30.0)
+    assert not pauses.refuses_again(MODEL, LEASE), "it may have been everybody"
+    fail(store, 20.0)
+    assert not pauses.refuses_again(MODEL, LEASE), "nobody was answered since"
+    answer(store, 10.0)
+    assert pauses.refuses_again(MODEL, LEASE)
