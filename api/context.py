@@ -15,7 +15,7 @@ from worker.core.config import RunConfig
 from worker.core.work_messages import WorkMessage
 from worker.llm.prices import PriceTable
 from worker.settings import Settings
-from worker.store.admission.submit import get_configuration
+from worker.store.configurations import get_configuration
 from worker.store.session import Store
 
 

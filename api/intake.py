@@ -25,9 +25,9 @@ from worker.store.admission.submit import (
     discard,
     fingerprint_of,
     open_batch,
-    put_configuration,
     seal,
 )
+from worker.store.configurations import put_configuration
 from worker.store.queries.fleet import tools_of_workers
 
 CHUNK = 1_000

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from worker.core.states import BatchState, CallState, Klass, Outcome, RunState
+from worker.core.states import CallState, Klass, Outcome, RunState
 
 T = TypeVar("T")
 Object = dict[str, Any]
@@ -59,84 +59,6 @@ class Counts(BaseModel):
     succeeded: int
     failed: int
     cancelled: int
-
-
-class Batch(BaseModel):
-    """A batch as lists show it."""
-
-    batch_id: str
-    name: str
-    klass: Klass
-    state: BatchState
-    paused_reason: str | None
-    paused_by: str | None
-    weight: float
-    max_failures: int | str | None
-    total: int
-    counts: Counts
-    percent: float
-    steps: int
-    usage: Tokens
-    cost_usd: float | None
-    reserved_usd: float
-    budget_usd: float | None
-    wasted: Waste
-    attempts: int
-    created_at: str | None
-    finished_at: str | None
-    runs_per_s: float | None
-    seconds_left: float | None
-    simulated: bool
-
-
-class WaitingRuns(BaseModel):
-    """So many runs wait for this reason."""
-
-    reason: str
-    runs: int
-
-
-class BatchDetails(Batch):
-    """A batch as its own page shows it."""
-
-    errors: dict[str, int]
-    waiting: list[WaitingRuns]
-    scores: dict[str, float | int] | None
-    options: Object
-
-
-class BatchChanged(BatchDetails):
-    """The batch afterwards, and whether the call changed anything."""
-
-    changed: bool
-
-
-class BatchRetried(BatchChanged):
-    """The batch afterwards, and how many runs are queued anew."""
-
-    retried: int
-
-
-class RefusedLine(BaseModel):
-    """A line of the input that was left out, and why."""
-
-    line: int
-    reason: str
-
-
-class Submitted(BaseModel):
-    """What became of a submission."""
-
-    batch_id: str
-    name: str
-    taken: int
-    refused: list[RefusedLine]
-    refused_count: int
-    existing: bool = Field(description="whether this submission_key had been taken before")
-    state: BatchState
-    simulated: bool
-    notes: list[str]
-    watch: str
 
 
 class RunError(BaseModel):

@@ -17,8 +17,9 @@ from api.options import BatchOptions, checked, names_among
 from api.paging import Cursor, Limit, id_cursor, page
 from api.problems import Conflict, EmptyInput, Problem, Unsupported, no_batch
 from api.schema import WITH_BODY, answers
-from api.shapes import Batch, BatchChanged, BatchDetails, BatchRetried, Page
-from api.shapes import Submitted as SubmittedShape
+from api.shapes import Page
+from api.shapes_batches import Batch, BatchChanged, BatchDetails, BatchRetried
+from api.shapes_batches import Submitted as SubmittedShape
 from api.upload import parsed, read_in_thread
 from api.views import batch_details, batch_view, one_batch
 from worker.core.errors import ErrorCode
@@ -26,7 +27,7 @@ from worker.core.given import shown
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.questions import Question, Reader, Refused
-from worker.store.control.retry import CANCELLED, StillStopping, retry_batch
+from worker.store.admission.retry import CANCELLED, StillStopping, retry_batch
 from worker.store.control.stopping import Stopped, cancel_batch, cancel_chunk, pause_batch, resume_batch
 from worker.store.queries.common import get_batch, list_batches
 

@@ -24,8 +24,8 @@ from worker.core.records import JsonObject
 from worker.core.states import ENDED, Klass, RunState
 from worker.core.work_messages import WorkMessage
 from worker.questions import Reader, Refused, Rules
+from worker.store.admission.retry import StillStopping, retry_run
 from worker.store.admission.submit import LOCAL_OWNER, NewBatch
-from worker.store.control.retry import StillStopping, retry_run
 from worker.store.control.stopping import cancel_run, pause_run, resume_run
 from worker.store.queries.common import get_batch
 from worker.store.queries.fleet import serving

@@ -14,21 +14,8 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from api.bodies import GivenQuestion
 from api.options import BatchOptions, RunOptions
-from api.shapes import (
-    Artifacts,
-    Asked,
-    Batch,
-    BatchChanged,
-    BatchDetails,
-    BatchRetried,
-    ErrorBody,
-    HeldCalls,
-    Page,
-    Run,
-    RunChanged,
-    RunDetails,
-    Submitted,
-)  # fmt: skip
+from api.shapes import Artifacts, Asked, ErrorBody, HeldCalls, Page, Run, RunChanged, RunDetails
+from api.shapes_batches import Batch, BatchChanged, BatchDetails, BatchRetried, Submitted  # fmt: skip
 from api.shapes_look import (
     AgentShown,
     Alive,

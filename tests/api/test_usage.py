@@ -11,7 +11,7 @@ from tests.api.conftest import Api
 from tests.store.conftest import World
 from worker.core.records import Usage
 from worker.core.spending import Spent
-from worker.store.control.retry import retry_batch
+from worker.store.admission.retry import retry_batch
 from worker.store.hot.money import note_waste
 from worker.store.hot.writes import reserve
 from worker.store.recovery.takeover import OpenAttempt, release

@@ -13,7 +13,8 @@ from tests.bench.rows_visited import Visited, visited_by
 from worker.core.config import RunConfig
 from worker.core.work_messages import WorkMessage
 from worker.store.admission.admit import Capacity, admit
-from worker.store.admission.submit import LOCAL_OWNER, NewBatch, open_batch, put_configuration, seal
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.hot.interface import Lease
 from worker.store.hot.writes import claim_think
 from worker.store.queries.common import list_batches

@@ -18,7 +18,8 @@ from worker.core.work_messages import WorkMessage
 from worker.dispatch import Dispatcher, connect_redis
 from worker.settings import Settings
 from worker.store.admission.admit import Capacity, admit
-from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.recovery.liveness import WorkerInfo, register
 from worker.tasks.runtime import Runtime, build_runtime
 from worker.tasks.think import think

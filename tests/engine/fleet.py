@@ -20,7 +20,8 @@ from worker.core.config import RunConfig
 from worker.core.states import Klass
 from worker.practice.serving import Control
 from worker.settings import Settings
-from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.schema.tables import active, attempts, batches, endings, runs, workers
 from worker.store.session import Store
 

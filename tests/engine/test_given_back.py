@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from tests.engine.fleet import Fleet
 from tests.engine.scripted import Body, ask, call, endpoint, refused, replied, spoken
-from worker.store.control.retry import retry_batch
+from worker.store.admission.retry import retry_batch
 from worker.store.schema.tables import runs, steps
 
 pytestmark = pytest.mark.timeout(180)

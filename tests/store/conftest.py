@@ -16,7 +16,8 @@ from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.work_messages import WorkMessage
 from worker.store.admission.admit import Admission, Capacity, admit
-from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.admission.submit import LOCAL_OWNER, NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.hot.interface import Applied, CallWork, HotWrites, Lease, Seen, StepRecord, ThinkWork
 from worker.store.hot.parameters import hot_of
 from worker.store.hot.portable import PORTABLE

@@ -11,8 +11,8 @@ from sqlalchemy import Table, select, text, update
 from tests.store.conftest import World
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.store.admission import settling
+from worker.store.admission.retry import retry_batch
 from worker.store.admission.submit import NewBatch
-from worker.store.control.retry import retry_batch
 from worker.store.control.stopping import resume_batch
 from worker.store.queries.admission import STALE_S, admission_health
 from worker.store.recovery.invariants import check

@@ -15,8 +15,9 @@ from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.core.work_messages import WorkMessage
-from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
-from worker.store.control.retry import retry_batch
+from worker.store.admission.retry import retry_batch
+from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.control.stopping import cancel_run, resume_batch
 from worker.store.hot.interface import Lease
 from worker.store.hot.money import note_waste

@@ -12,7 +12,8 @@ from sqlalchemy import event, text
 
 from tests.store.conftest import World
 from worker.core.config import RunConfig
-from worker.store.admission.submit import NewBatch, open_batch, put_configuration, seal
+from worker.store.admission.submit import NewBatch, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.control.stopping import pause_batch
 from worker.store.hot.writes import claim_think
 from worker.store.recovery.sweeps import unanswered

@@ -12,7 +12,8 @@ from tests.store.conftest import RECORD, SPENT, World, world_on
 from worker.core.config import RunConfig
 from worker.core.machine import decide_think
 from worker.core.moves import Acted, Answered, NewCall
-from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, put_configuration, seal
+from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch, seal
+from worker.store.configurations import put_configuration
 from worker.store.hot.postgres import POSTGRES
 from worker.store.hot.writes import apply_think, claim_think, start_call
 from worker.store.session import Store

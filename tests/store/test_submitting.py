@@ -23,10 +23,10 @@ from worker.store.admission.submit import (
     discard_abandoned,
     fingerprint_of,
     open_batch,
-    put_configuration,
     seal,
     still_filling,
 )
+from worker.store.configurations import put_configuration
 from worker.store.schema.tables import batches, runs
 from worker.store.session import CLOCK
 

@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 
 from worker.core.spending import Spent
 from worker.core.states import Outcome
-from worker.store.control.stopping import note_stopped, work_messages_for
+from worker.store.control.stopping import note_stopped
+from worker.store.hot.due_messages import work_messages_for
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.money import note_waste
 from worker.store.hot.readback import landed, reclaimed

@@ -28,7 +28,7 @@ from worker.llm.client import ModelClients
 from worker.llm.prices import PriceTable
 from worker.llm.watchdog import Abort
 from worker.settings import Settings
-from worker.store.admission.submit import get_configuration
+from worker.store.configurations import get_configuration
 from worker.store.opening import open_store
 from worker.store.session import Store
 from worker.tasks.identity import WorkerIdentity

@@ -16,7 +16,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    text,
     update,
 )
 
@@ -36,15 +35,16 @@ from worker.store.admission import budgets
 from worker.store.admission.admission_order import SlotsTaken
 from worker.store.admission.picking import OPEN, WAITING, may_admit, pick
 from worker.store.admission.settling import settle_endings
-from worker.store.control.parking import parked_for
-from worker.store.control.stopping import pause_batch, work_messages_for
+from worker.store.control.stopping import pause_batch
 from worker.store.errors import NOT_OF_A_ROW, short
+from worker.store.hot.due_messages import work_messages_for
+from worker.store.hot.parked import parked_for
+from worker.store.locks import hold_lock
 from worker.store.schema.tables import SUMS, active, batches, configurations, runs, tool_calls, workers
 from worker.store.session import NOW, AnyRow, Store
 
 log = logging.getLogger(__name__)
 
-_LOCK = 7_315_001  # any number, as long as nobody else in this database takes it
 
 SLOTS_PER_THREAD = 4
 """Runs in motion for each live think slot, unless settings say otherwise: enough that tools never starve thinking."""
@@ -127,12 +127,6 @@ def _rehearse(store: Store, capacity: Capacity, batch_id: str) -> None:
         with tx.begin_nested() as rehearsal:
             _fill(tx, 1, 1, capacity.parked_per_batch, {}, batch_id)
             rehearsal.rollback()
-
-
-def hold_lock(store: Store, tx: Connection) -> None:
-    """Waits for the lock of all admitters and keeps it until the transaction ends; SQLite has one writer anyway."""
-    if store.postgres:
-        tx.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
 _HELD = (

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from sqlalchemy import ColumnElement, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from worker.core.config import RunConfig
 from worker.core.fairness import MAX_WEIGHT, MIN_WEIGHT
 from worker.core.records import JsonObject
 from worker.core.states import BatchState, Klass
 from worker.store.admission.bulk import insert_runs
-from worker.store.schema.tables import batches, configurations, owners, runs
+from worker.store.schema.tables import batches, owners, runs
 from worker.store.session import NOW, AnyRow, Store, new_id
 
 LOCAL_OWNER = "local"
@@ -99,29 +96,6 @@ def ensure_owner(store: Store, owner_id: str = LOCAL_OWNER, weight: float = 1.0)
 
 def _upsert(store: Store) -> Any:
     return postgresql.insert if store.postgres else sqlite.insert
-
-
-def put_configuration(store: Store, config: RunConfig) -> str:
-    """Stores a configuration once, under its hash, and returns that."""
-    body = config.body()
-    digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
-    times = {"time_limit_s": config.time_limit_s, "call_time_limit_s": config.call_time_limit_s}
-    row = {"hash": digest, "body": body, **times}
-    with store.read() as tx:
-        if tx.execute(select(configurations.c.hash).where(configurations.c.hash == digest)).scalar() is not None:
-            return digest
-    with store.write() as tx:
-        tx.execute(_upsert(store)(configurations).values(**row).on_conflict_do_nothing())
-    return digest
-
-
-def get_configuration(store: Store, digest: str) -> RunConfig:
-    """A stored configuration; `LookupError` for an unknown hash."""
-    with store.read() as tx:
-        body = tx.execute(select(configurations.c.body).where(configurations.c.hash == digest)).scalar()
-    if body is None:
-        raise LookupError(f"There is no configuration {digest}.")
-    return RunConfig.stored(body)
 
 
 def open_batch(store: Store, new: NewBatch, wait_s: float = WAIT_S) -> tuple[str, bool]:

@@ -9,8 +9,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from worker.core.remedies import PauseKind, remedy
 from worker.core.states import Outcome, Parked
-from worker.store.control.parking import READY, parked_for
 from worker.store.hot.interface import Lease
+from worker.store.hot.parked import READY, parked_for
 from worker.store.schema.tables import active, attempts, endpoints
 from worker.store.session import NOW, AnyRow, Store
 

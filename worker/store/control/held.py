@@ -12,9 +12,9 @@ from worker.core.moves import CallFinished
 from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Parked, Phase
 from worker.core.work_messages import WorkMessage
-from worker.store.control.parking import READY, parked_for
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.parameters import hot_of
+from worker.store.hot.parked import READY, parked_for
 from worker.store.hot.portable import settle_call, view_of
 from worker.store.schema.tables import active, tool_calls
 from worker.store.session import NOW, Store

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 
 from worker.core.states import CallState, Parked, Phase, WorkerState
+from worker.store.hot.parked import READY, parked_for
 from worker.store.schema.tables import active, tool_calls, workers
 from worker.store.session import NOW, Store
 
@@ -17,21 +17,6 @@ HELD = {
     "approval": "A person must approve the call first: `stepmill run approve`",
     "answer": "A person must answer first: `stepmill run answer`",
 }
-
-
-READY: Mapping[str, Any] = {"parked": Parked.READY.value, "parked_target": None}
-"""The columns of a run that lines up for a slot again."""
-
-
-def parked_for(kind: Parked, *targets: str) -> ColumnElement[bool]:
-    """Which runs are parked for this, any target of it where none is named."""
-    of_kind = active.c.parked == kind.value
-    return and_(of_kind, active.c.parked_target.in_(targets)) if targets else of_kind
-
-
-def parked_for_model(endpoint_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """Which runs are parked for the endpoint that another column names."""
-    return and_(parked_for(Parked.MODEL), active.c.parked_target == endpoint_id)
 
 
 def served_queues(store: Store) -> set[str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, delete, insert, select, true, update
+from sqlalchemy import Connection, Select, delete, insert, select, true, update
 from sqlalchemy.sql import ColumnElement
 
 from worker.core.moves import End
 from worker.core.spending import Sums
-from worker.core.states import BatchState, CallState, Phase, RunState, think_queue
-from worker.core.work_messages import WorkMessage
+from worker.core.states import BatchState, Phase, RunState
 from worker.store.hot.endings import end_run, stop_attempts
-from worker.store.schema.tables import SUMS, active, batches, endings, runs, tool_calls
+from worker.store.schema.tables import SUMS, active, batches, endings, runs
 from worker.store.session import NOW, Store
 
 CHUNK = 1_000
@@ -174,25 +172,3 @@ def _flag(store: Store, run_id: str, paused: bool, which: ColumnElement[bool]) -
             if hot or state != RunState.ACTIVE:
                 return state is not None
             tx.rollback()
-
-
-def work_messages_for(tx: Connection, run_ids: Sequence[str]) -> list[WorkMessage]:
-    """The work messages of what these active runs have due, now or later: sent when they take a slot again."""
-    thinking = select(active, (active.c.due_at - NOW).label("due_in_s")).where(
-        active.c.run_id.in_(run_ids), active.c.token.is_(None), active.c.phase != Phase.ACT.value
-    )
-    acting = (
-        select(tool_calls, (tool_calls.c.due_at - NOW).label("due_in_s"))
-        .join(active, and_(active.c.run_id == tool_calls.c.run_id, active.c.step == tool_calls.c.step))
-        .where(active.c.run_id.in_(run_ids), active.c.phase == Phase.ACT.value)
-        .where(tool_calls.c.state == CallState.PENDING.value, tool_calls.c.held.is_(None))
-    )
-    work_messages = [
-        WorkMessage(r.run_id, r.step, 0, r.attempt, think_queue(r.klass, r.quarantined), due_in_s=max(0.0, r.due_in_s))
-        for r in tx.execute(thinking).all()
-    ]
-    work_messages += [
-        WorkMessage(r.run_id, r.step, r.call, r.attempt, r.queue, r.tool, max(0.0, r.due_in_s))
-        for r in tx.execute(acting).all()
-    ]
-    return work_messages

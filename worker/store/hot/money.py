@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Table, select, update
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import ENDED, Outcome
-from worker.store.admission.admit import hold_lock
 from worker.store.hot.interface import Lease
+from worker.store.locks import hold_lock
 from worker.store.schema.tables import active, attempts, batches, endings, runs
 from worker.store.session import NOW, AnyRow, Store
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, or_, select
 from worker.core.remedies import OPERATORS
 from worker.core.states import Parked
 from worker.store.control.endpoints import remedy_of
-from worker.store.control.parking import parked_for_model
+from worker.store.hot.parked import parked_for_model
 from worker.store.schema.tables import endpoints
 from worker.store.session import NOW, Store
 

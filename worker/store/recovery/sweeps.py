@@ -23,9 +23,9 @@ from worker.core.states import (
     think_queue,
 )
 from worker.core.work_messages import WorkMessage
-from worker.store.control.parking import READY, parked_for
 from worker.store.control.stopping import Stopped
 from worker.store.hot.endings import end_run, stop_attempts
+from worker.store.hot.parked import READY, parked_for
 from worker.store.schema.tables import active, batches, endpoints, tool_calls
 from worker.store.session import NOW, Store
 

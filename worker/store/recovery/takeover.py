@@ -22,7 +22,7 @@ from worker.core.moves import (
 from worker.core.spending import Spent
 from worker.core.states import CallState, Outcome, Phase, WorkerState
 from worker.core.work_messages import WorkMessage
-from worker.store.admission.submit import get_configuration
+from worker.store.configurations import get_configuration
 from worker.store.hot.interface import Applied, Lease
 from worker.store.hot.parameters import hot_of
 from worker.store.hot.writes import apply_call, apply_think

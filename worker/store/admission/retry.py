@@ -10,8 +10,8 @@ from sqlalchemy.sql import ColumnElement
 
 from worker.core.errors import ErrorCode
 from worker.core.states import BatchState, CallState, Outcome, RunState
-from worker.store.admission.admit import hold_lock
 from worker.store.admission.settling import settle_endings
+from worker.store.locks import hold_lock
 from worker.store.schema.tables import SUMS, attempts, batches, endings, runs, steps, tool_calls
 from worker.store.session import NOW, Store
 

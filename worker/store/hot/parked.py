@@ -1,0 +1,25 @@
+"""What the hot row says of a parked run, as conditions and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_
+
+from worker.core.states import Parked
+from worker.store.schema.tables import active
+
+READY: Mapping[str, Any] = {"parked": Parked.READY.value, "parked_target": None}
+"""The columns of a run that lines up for a slot again."""
+
+
+def parked_for(kind: Parked, *targets: str) -> ColumnElement[bool]:
+    """Which runs are parked for this, any target of it where none is named."""
+    of_kind = active.c.parked == kind.value
+    return and_(of_kind, active.c.parked_target.in_(targets)) if targets else of_kind
+
+
+def parked_for_model(endpoint_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Which runs are parked for the endpoint that another column names."""
+    return and_(parked_for(Parked.MODEL), active.c.parked_target == endpoint_id)
