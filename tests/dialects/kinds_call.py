@@ -106,6 +106,7 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("finish then observation", "Action: Finish[It is 4.]\nObservation: done", ans("It is 4.")),
     ("finish then question", "Action: Finish[It is 4.]\n\nQuestion: b\nThought: c", ans("It is 4.")),
     ("finish with label inside", "Action: Finish[a\nObservation: b\nc]", ans("a\nObservation: b\nc")),
+    ("text alone", 'Action: get_weather("Oslo")', act("get_weather", {"city": "Oslo"})),
     ("finish with call inside", 'Action: Finish[Use get_weather(city="Oslo").]', ans('Use get_weather(city="Oslo").')),
     ("finish with code", "Action: Finish[```python\nx[0] = [1]\n```]", ans("```python\nx[0] = [1]\n```")),
     ("finish empty", "Action: Finish[]", BAD),

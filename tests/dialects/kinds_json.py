@@ -136,5 +136,9 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("tool tag", f"<tool_call>\n{CALL}\n</tool_call>", OSLO),
     ("smart quotes", CALL.replace('"', "“", 1).replace('"', "”", 1), OSLO),
     ("args and parameters", '{"type": "tool_call", "tool_name": "get_weather", "parameters": {"city": "Oslo"}}', OSLO),
+    ("an example in a fence, then the answer", f'So it looks:\n```json\n{CALL}\n```\nMine:\n{{"type": "answer", "content": "4"}}', BAD),
+    ("a call that is not wanted, then the answer", f'No need of {CALL}.\n{{"type": "answer", "content": "4"}}', BAD),
+    ("a call that was found, then the answer", f'<found>{CALL}</found>\n{{"type": "answer", "content": "4"}}', BAD),
+    ("a call, its invented result, then the answer", f'{CALL}\nResult: 4\n{{"type": "answer", "content": "4"}}', OSLO),
     ("tool key", '{"type": "tool_call", "tool": "get_weather", "args": {"city": "Oslo"}}', OSLO),
 ]  # fmt: skip

@@ -122,6 +122,13 @@ KINDS: list[tuple[str, str, Wanted]] = [
     ("word answer in prose", "Thought: The answer: it depends on the city.", BAD),
     ("action in prose", "I would take Action: get_weather for this.", BAD),
     ("json without action", '{"city": "Oslo"}', BAD),
+    ("an action that a page said", f"Thought: I read <output>\n{CALL}\n</output> there.\nAnswer: 4", BAD),
+    ("a report under a title", "Answer: Site visit\nObservation: the wall is damp\nMeasure: drain it", BAD),
+    ("a report under a bold title", "Answer: **Site visit**\n\n**Observation:** damp\n**Measure:** drain it", BAD),
+    ("a Chinese report under a title", "答案：现场报告\n观察：墙体潮湿\n措施：排水", BAD),
+    ("a quiz under a title", "Answer: Rivers\n\nQuestion: Where is the Aura?\nSolution: in Turku", BAD),
+    ("an invented observation behind a number", "Answer: 42\nObservation: fine", ans("42")),
+    ("an invented turn behind a name", "Answer: Turku\n\nQuestion: And the river?\nThought: Aura\nAnswer: Aura", ans("Turku")),
     ("html page", "<html><body>Bad gateway</body></html>", BAD),
     ("escaped newlines", 'Thought: t\\nAction: get_weather\\nAction Input: {"city": "Oslo"}', BAD),
 ]  # fmt: skip

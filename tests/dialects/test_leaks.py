@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -11,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.dialects.asking import labelled, parse
 from tests.dialects.innocent import INNOCENT
-from tests.dialects.outcomes import TOOLS, bound
+from tests.dialects.outcomes import bound
 from tests.dialects.rendered import FORMATS
-from worker.core.records import Actions, Answer, Malformed, Reply, ToolRequest
-from worker.dialects import DIALECTS, dialect
+from worker.core.records import Actions, Answer, Malformed, ToolRequest
+from worker.dialects import DIALECTS
 
-ALL = list(TOOLS.values())
 NAMES = list(DIALECTS)
 WORDS = st.text("abc .,é中:()'-", min_size=1, max_size=12).map(lambda text: f"x{text}y")
 ARGS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
@@ -29,19 +28,6 @@ ARGS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
 BEFORE = st.sampled_from(["", "I look it up.", "I will check that now. ", "Let me see:\n", "Ich sehe nach.\n\n"])
 AFTER = st.sampled_from(["", "", " Then I tell you.", "\nDone.", "\n<tool_response>3</tool_response>\nIt is 3."])
 SETTINGS = settings(deadline=None, max_examples=60)
-
-
-def labelled(name: str, text: str) -> str:
-    """The text as the answer of a dialect."""
-    if name == "native":
-        return text
-    if name == "json":
-        return json.dumps({"type": "answer", "content": text})
-    return f"Thought: t\nAction: Finish[{text}]" if name == "react_call" else f"Thought: t\nFinal Answer: {text}"
-
-
-def parse(name: str, text: str) -> Actions | Answer | Malformed:
-    return dialect(name).parse(Reply(text, None, {"role": "assistant", "content": text}), ALL)
 
 
 def ran(parsed: Actions) -> list[tuple[str, Any]]:
@@ -169,7 +155,9 @@ FLOODS = [
     "to=functions.a", "<escape>", '{"name": "calculator", ', '{"tool_calls": [', "</tool_call> a, ", "< | DSML | ",
     "<calculator>", "<tool ", "<|channel|>commentary to=a<|message|>", "<function=calculator><parameter=expression>",
     "[calculator(", "]<]minimax[>[", "<tool_call>calculator<arg_key>",
-    "get_weather(city=", 'get_weather(city="a", ', "{name: 'calculator', ", "calculator {", "get_weather --city a ", "calculator\n",
+    "get_weather(city=", 'get_weather(city="a", ', "{name: 'calculator', ", "calculator {", "get_weather --city a ",
+    "get_weather: a\n\n", "<code>\n", "\n<a>\n", "call_tool('get_weather', ", "{a} with get_weather ",
+    "[get_weather ", "Thought: a\nCode:\n```\n", "<run name='get_weather'>", "<|begin_of_box|>", "[BEGIN FINAL RESPONSE]", "[INST] a. ", "calculator\n",
     '{"calculator": {"expression": ', "get_weather(city='a')\n",
 ]  # fmt: skip
 
@@ -208,24 +196,6 @@ def test_no_flood_of_markup_takes_long(name: str) -> None:
 def test_a_call_in_a_form_of_its_own_is_never_shown(name: str, before: str, written: str) -> None:
     for text in (before + written, labelled(name, before + written)):
         assert not isinstance(parse(name, text), Answer), text
-
-
-@pytest.mark.parametrize("name", ["native", "react_json", "react_text", "react_brackets"])
-@pytest.mark.parametrize("before", ["", "I look it up. ", "Let me see:\n\n"])
-@pytest.mark.parametrize(
-    "written",
-    [
-        '{"name": "get_weather", "arguments": {"city": "Oslo"}}',
-        '{"action": "get_weather", "action_input": {"city": "Oslo"}}',
-    ],
-)
-def test_an_object_that_is_a_known_tools_call_is_never_shown_behind_prose(name: str, before: str, written: str) -> None:
-    assert not isinstance(parse(name, labelled(name, before + written)), Answer)
-
-
-def test_a_list_of_written_calls_is_no_answer_whether_the_tool_exists_or_not() -> None:
-    for text in ('[get_weather(city="Oslo")]', '[crm_lookup(id=3, scope="all")]'):
-        assert not isinstance(parse("native", text), Answer), text
 
 
 @pytest.mark.parametrize("name", NAMES)

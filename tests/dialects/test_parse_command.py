@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from worker.cli.parse import parse_command
+from worker.dialects import DIALECTS
 
 
 def run(arguments: list[str], text: str) -> Result:
@@ -99,3 +100,17 @@ def test_without_a_dialect_the_known_ones_are_named() -> None:
     done = run(["--dialect", "yaml"], "x")
     assert done.exit_code == 2
     assert 'There is no dialect "yaml"' in done.output
+
+
+def test_an_error_where_the_reply_belongs_is_no_answer_in_any_dialect() -> None:
+    for name in DIALECTS:
+        shown = outcome(["--dialect", name], "Error: 503 Service Unavailable")
+        assert (shown["kind"], shown["answer"]) == ("malformed", None)
+    beside = {"role": "assistant", "content": "It is", "error": {"code": 502, "message": "gone"}}
+    assert outcome(["--dialect", "native"], json.dumps(beside))["kind"] == "malformed"
+    assert "repeats" in outcome(["--dialect", "native"], "no healthy upstream")["reason"]
+
+
+def test_text_in_parentheses_is_shown_as_the_parameter_that_it_is() -> None:
+    shown = outcome(["--dialect", "react_call", "--tools", "web_search"], 'Action: web_search("tide")')
+    assert shown["args"] == {"query": "tide"}

@@ -34,6 +34,18 @@ ERRORS = [
     '{"detail": "Service Unavailable", "code": 503}',
     'Traceback (most recent call last):\n  File "/srv/engine.py", line 7, in step\n    run()\nMemoryError: no pages',
     "<!doctype html><html><body><p>503 Service Unavailable</p><hr>edge-7</body></html>",
+    "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1><hr>edge/2</body></html>",
+    "<!DOCTYPE html>\n<html>\n<head><title>a.example | 522: Connection timed out</title></head><body></body>\n</html>",
+    "<html><body><h1>Error 504</h1><p>The gateway waited too long.</p></body></html>",
+    '{"detail": "Service Unavailable"}',
+    '{"message": "Internal Server Error", "request_id": "a1"}',
+    "no healthy upstream",
+    "upstream request timeout",
+    "upstream connect error or disconnect/reset before headers. reset reason: remote reset",
+    "stream error: stream ID 9; REFUSED_STREAM; received from peer",
+    "read: connection reset by peer",
+    ": STILL WORKING",
+    "CUDA out of memory. Tried to allocate 512.00 MiB",
 ]
 REPLIES = [
     "42",
@@ -62,6 +74,17 @@ REPLIES = [
     "<html><body><h1>Recipes</h1><p>503 of them</p></body></html>",
     '{"error": "margin", "value": 0.5}',
     '{"error": {"message": "no"}, "answer": 42}',
+    "502 Bad Gateway",
+    "Internal Server Error",
+    "Connection refused",
+    "The upstream server reset the connection, since its deadline had passed.",
+    "Salmon swim upstream.",
+    "No, the upstream repository has no such branch.",
+    "It ran out of memory.",
+    '{"detail": "third floor"}',
+    '{"message": "Happy birthday"}',
+    "<html><head><title>Route 502</title></head><body><h1>Route 502 to Kiel</h1></body></html>",
+    ": a colon",
 ]
 
 

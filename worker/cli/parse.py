@@ -12,10 +12,12 @@ from typing import Any, TextIO
 import click
 
 from tools.registry import load_tools
-from worker.core.records import Actions, Answer, JsonObject, Parsed, Reply, ToolRequest, ToolView
+from worker.core.records import Actions, Answer, JsonObject, Malformed, Parsed, Reply, ToolRequest, ToolView
 from worker.dialects import DIALECTS, UnknownDialect, dialect
+from worker.llm.error_text import is_error_text
 from worker.terminal import echo, safe_json
 
+ERROR_AS_REPLY = "The endpoint sent an error where the reply belongs; a worker repeats such a call."
 _STANDARD_TEXT = {
     "web_search": "query",
     "sql_query": "query",
@@ -111,6 +113,8 @@ def explain(
     """How a reply is read, as the command prints it."""
     tools = [views.get(name) or BareTool(name) for name in names]
     reply = _reply(dialect_name, output, None if finish_reason is None else str(finish_reason))
+    if not reply.message.get("tool_calls") and is_error_text(reply.text):
+        return _outcome(Malformed(ERROR_AS_REPLY, kept="", thought=reply.text))
     return _outcome(dialect(dialect_name).parse(reply, tools))
 
 
@@ -160,7 +164,7 @@ def _message(output: Any) -> tuple[JsonObject, str | None]:
         reason = "error" if failed or value.get("error") else value.get("finish_reason")
         return value["message"], None if reason is None else str(reason)
     if isinstance(value, dict) and ({"role", "content", "tool_calls", "function_call"} & set(value)):
-        return value, None
+        return value, "error" if failed else None
     return {"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}, None
 
 

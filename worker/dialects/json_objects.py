@@ -14,6 +14,7 @@ from worker.dialects.parsing.leaked import MARKUP, Leaked, marked_calls, only_ma
 from worker.dialects.parsing.names import find_tool, says_final, says_none
 from worker.dialects.parsing.page import claims_result
 from worker.dialects.parsing.reasoning import without_reasoning
+from worker.dialects.parsing.repeats import REPEATS_ITSELF, repeats_itself
 from worker.dialects.parsing.schema_text import list_tools
 from worker.dialects.parsing.text import TextDialect
 from worker.dialects.parsing.tidy import tidy
@@ -131,6 +132,8 @@ def _without_markup(
         written = parsed.calls[0].args
         inside = isinstance(written, str) and markup_start(written, tools) == 0
         return outcome if wrapped and not inside else "The reply holds a tool call in markup of its own."
+    if repeats_itself(parsed.text):
+        return REPEATS_ITSELF
     inside_answer = marked_calls(parsed.text, tools)
     if inside_answer is None and answers_with_call(parsed.text, tools):
         return "The answer is a tool call. Write it as one."

@@ -20,8 +20,10 @@ from worker.core.records import (
     Turn,
 )
 from worker.dialects.parsing.cut import MAX_KEPT_CHARS, cut_short, with_its_call
+from worker.dialects.parsing.envelopes import enveloped_answer
 from worker.dialects.parsing.leaked import MARKUP, leaked_calls
 from worker.dialects.parsing.native_calls import requested
+from worker.dialects.parsing.repeats import REPEATS_ITSELF, repeats_itself
 from worker.dialects.parsing.text import NOTHING_SAID, observed, spoken
 from worker.dialects.parsing.tidy import tidy
 
@@ -104,8 +106,13 @@ def _without_calls(reply: Reply, text: str, dropped: tuple[str, ...], tools: Seq
         return Malformed(f"{leaked} {_FORM}", kept=text[:MAX_KEPT_CHARS], thought=text, dropped=dropped)
     if leaked is not None:
         return Actions(leaked.calls, leaked.thought, leaked.thought, (*dropped, MARKUP))
+    if repeats_itself(text):
+        return Malformed(f"{REPEATS_ITSELF} {_FORM}", kept=text[:MAX_KEPT_CHARS], dropped=dropped)
     if not text:
         refused = reply.message.get("refusal")
         reason = f"The model refused: {refused}" if refused else "The reply holds neither text nor a tool call."
         return Malformed(f"{reason} {_FORM}", kept="", dropped=dropped)
+    enveloped = enveloped_answer(text, tools)
+    if enveloped is not None:
+        return Answer(enveloped.text, enveloped.thought, text, (*dropped, "what stood around the answer"))
     return Answer(text, "", text, dropped)

@@ -118,7 +118,10 @@ def _opened(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
             given = read_call(page.text[:limit].rstrip(), opening.end(), named.tool, page.tools, went_on=True)
     if isinstance(given, Refused):
         return Bad(given.reason)
-    return Call(ToolRequest(named.name, given.args), start, given.end)
+    args = given.args
+    if isinstance(args, str) and named.tool is not None and named.tool.text_parameter is not None:
+        args = {named.tool.text_parameter: args}
+    return Call(ToolRequest(named.name, args), start, given.end)
 
 
 def _bare(page: Page) -> Outcome | None:

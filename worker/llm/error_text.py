@@ -12,6 +12,8 @@ from worker.llm.evidence import Said, said_by
 
 _MOST = 600
 """Characters of an error in prose; a longer text is a reply that speaks of errors."""
+_MOST_OF_A_PAGE = 3000
+_SHARE = 0.6
 _ENVELOPE = frozenset(
     {"error", "object", "type", "code", "status", "status_code", "message", "msg", "detail", "param", "request_id"}
 )
@@ -54,6 +56,21 @@ _PASSING = re.compile(
 )
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n\s+File \"(?:[^\n]+\n)+[\w.]+(?::[^\n]*)?", re.I)
 """All of it: a reply that explains a traceback has words around it."""
+_TITLED = re.compile(
+    r"<(?:!doctype html|html)\b.*?<(?:title|h1)\b[^>]*>(?P<title>[^<]{1,200})<.*</html>\s*", re.I | re.DOTALL
+)
+_PAGE_STATUS = re.compile(r"(?:^|[|:\-–(]|\berror(?: code)?)\s*[45]\d\d\b", re.I)
+_ALONE = re.compile(rf"\W*(?:[45]\d\d )?(?:{_PHRASES})\W*", re.I)
+_TRANSPORT = re.compile(
+    r"upstream|downstream|gateway|proxy|backend|peer|stream|socket|connection|connect|headers|reset|disconnect|request|"
+    r"response|handshake|tls|eof|overflow|timeout|timed|out|healthy|unhealthy|refused|closed|terminated|termination|"
+    r"aborted|received|error|failure|failed|reason|internal|id|no|before|remote|transport"
+)
+_MIDDLE = re.compile(r"\b(?:upstream|stream id|before headers|from peer|by peer|tls handshake)\b", re.I)
+"""What only programs that pass requests on speak of."""
+_MACHINE = re.compile(r"\W*(?:\w+\W+){0,3}out of memory\b.{0,80}\b(?:allocate\b|[GM]i?B\b)", re.I | re.DOTALL)
+_KEEP_ALIVE = re.compile(r"(?:: ?[A-Z][A-Z \-]{2,60}(?:\n+|$))+")
+"""A comment of an event stream, which keeps the connection open, taken for the text."""
 _TEACHES = re.compile(r"\b(?:means?|indicates?|stands for|is returned|refers to|e\.g\.|for example)\b", re.I)
 
 
@@ -72,9 +89,11 @@ def is_error_text(text: str) -> bool:
         return False
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is not None:
-        return bool(_STATUS.search(prefixed["said"]) or _STATUS.search(text)) or _of_an_endpoint(
-            said_by(200, read_error(prefixed["said"]))
-        )
+        if _STATUS.search(prefixed["said"]) or _STATUS.search(text) or _is_transport(text):
+            return True
+        return _of_an_endpoint(said_by(200, read_error(prefixed["said"])))
+    if _KEEP_ALIVE.fullmatch(text) or _MACHINE.match(text) or _is_transport(text):
+        return True
     excuse = _OURS.search(text) and _COME_BACK.search(text)
     return bool(excuse) and evidence.busy(said_by(200, read_error(text)))
 
@@ -82,7 +101,16 @@ def is_error_text(text: str) -> bool:
 def _is_error_page(text: str) -> bool:
     """Whether what a page shows is a gateway's status, and little more."""
     shown = " ".join(re.sub(r"<[^>]*>", " ", text[: 10 * _MOST]).split())
-    return len(shown) <= _MOST and bool(_STATUS.search(shown) or _PASSING.match(shown))
+    titled = _TITLED.fullmatch(text) if len(text) <= _MOST_OF_A_PAGE else None
+    named = titled is not None and _PAGE_STATUS.search(titled["title"]) is not None
+    return len(shown) <= _MOST and (named or bool(_STATUS.search(shown) or _PASSING.match(shown)))
+
+
+def _is_transport(text: str) -> bool:
+    """Whether most of its words are those of a program that passes requests on, one of them of no other."""
+    words = re.findall(r"[a-z]+", text.casefold())
+    ours = sum(_TRANSPORT.fullmatch(word) is not None for word in words)
+    return _MIDDLE.search(text) is not None and len(words) > 2 and ours >= _SHARE * len(words)
 
 
 def _is_error_body(text: str) -> bool:
@@ -90,6 +118,9 @@ def _is_error_body(text: str) -> bool:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return False
+    if isinstance(body, dict) and set(body) <= {"detail", "message", "msg", "request_id"}:
+        said = next((body[key] for key in ("detail", "message", "msg") if isinstance(body.get(key), str)), "")
+        return _ALONE.fullmatch(said) is not None
     if not isinstance(body, dict) or not set(body) <= _ENVELOPE:
         return False
     read, error = read_error(body), body.get("error")

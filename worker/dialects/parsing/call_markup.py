@@ -112,6 +112,11 @@ def marks(text: str, names: frozenset[str]) -> Iterator[Mark]:
             yield mark
 
 
+def is_html(word: str) -> bool:
+    """Whether a tag of this name is HTML's own."""
+    return _HTML.fullmatch(word) is not None
+
+
 def opens_call(token: str) -> bool:
     """Whether a special token announces a call: what ends with it was cut before the call."""
     mark = mark_at(token, 0, frozenset())
@@ -159,7 +164,7 @@ def _tag(found: re.Match[str], closes: bool, names: frozenset[str]) -> Mark | No
         or (value and word in ("function", "parameter", "tool", "invoke"))
         or (named and word == "invoke")
         or (closes and word == "invoke")
-        or (word in names and not _HTML.fullmatch(word))
+        or (word in names and not is_html(word))
         or (named and words & _WEAK and any(f'"{name}"' in attributes for name in names))
     )
     if not strong and not words & _WEAK:

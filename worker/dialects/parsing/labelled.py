@@ -10,16 +10,19 @@ from worker.dialects.parsing.call_markup import markup_start
 from worker.dialects.parsing.cut import MAX_KEPT_CHARS, UNREAD, cut_short, ended_itself, unread_call, with_its_call
 from worker.dialects.parsing.fences import within
 from worker.dialects.parsing.labels import Kind, Label, find_labels
-from worker.dialects.parsing.leaked import MARKUP, Leaked, leaked_calls, marked_calls, only_markup
+from worker.dialects.parsing.leaked import MARKUP, Leaked, is_of_known_format, marked_calls, only_markup
 from worker.dialects.parsing.page import (
     Page,
     answer_end,
     claims_result,
     close_bold,
+    is_form,
+    is_quiz,
     make_page,
     without_residue,
     without_rule,
 )
+from worker.dialects.parsing.repeats import REPEATS_ITSELF, repeats_itself
 from worker.dialects.parsing.tidy import tidy, trim_tokens
 from worker.dialects.parsing.unmarked import answers_with_call
 
@@ -52,6 +55,7 @@ class Bad:
     reason: str
 
 
+_UNCLEAR_END = "Label words inside the answer make its end unclear; write them in another way."
 Outcome = Call | Said | Bad
 ActionReader = Callable[[Page, Label], Outcome | None]
 """Reads what stands behind an action label; None where that is only a remark."""
@@ -87,7 +91,7 @@ def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> 
 def _is_own(page: Page, outcome: Outcome) -> bool:
     """Whether an action was read that is written with labels, and is not a call in a model's own format that leaked."""
     own = isinstance(outcome, Call) and not outcome.leaked
-    return own and not isinstance(leaked_calls(page.text, page.tools), Leaked)
+    return own and not is_of_known_format(page.text, page.tools)
 
 
 def _without_markup(page: Page, outcome: Outcome) -> Outcome:
@@ -116,6 +120,8 @@ def _leaked(leaked: Leaked) -> Call:
 
 
 def _said_without_markup(page: Page, outcome: Said) -> Outcome:
+    if repeats_itself(outcome.text):
+        return Bad(REPEATS_ITSELF)
     text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
     leaked = marked_calls(text[outcome.start :], page.tools)
     called = answers_with_call(outcome.text, page.tools)
@@ -185,8 +191,10 @@ def _labelled_again(page: Page, label: Label) -> Label | None:
 
 def _contradiction(page: Page, turn: Label, text: str) -> str | None:
     """Why an answer does not stand: an action, or another answer, of the same turn follows it."""
-    if turn.kind is Kind.QUESTION and _is_quiz(page, turn):
-        return "Label words inside the answer make its end unclear; write them in another way."
+    if turn.kind is Kind.QUESTION and is_quiz(page, turn):
+        return _UNCLEAR_END
+    if turn.kind in (Kind.QUESTION, Kind.OBSERVATION) and is_form(page, turn, text):
+        return _UNCLEAR_END
     if turn.kind in (Kind.QUESTION, Kind.SPEAKER, Kind.OBSERVATION):
         return None
     for label in [turn, *page.labels.after(turn.end)]:
@@ -199,12 +207,6 @@ def _contradiction(page: Page, turn: Label, text: str) -> str | None:
             same = trim_tokens(page.text[label.end : end]) == text
             return None if same else "The reply holds two different answers. Write one."
     return None
-
-
-def _is_quiz(page: Page, turn: Label) -> bool:
-    """Whether several questions follow and no thought or action: a list of questions, or invented turns."""
-    kinds = [label.kind for label in page.labels.after(turn.start)]
-    return kinds.count(Kind.QUESTION) > 1 and Kind.THOUGHT not in kinds and Kind.ACTION not in kinds
 
 
 def _walk(page: Page, grammar: Grammar) -> Outcome:

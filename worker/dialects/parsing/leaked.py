@@ -12,8 +12,9 @@ from worker.dialects.parsing.call_formats import MAX_CALLS, NOT_PARSED, call_at,
 from worker.dialects.parsing.call_markup import Mark, mark_at, markup_start
 from worker.dialects.parsing.fences import unwrap_whole
 from worker.dialects.parsing.labels import find_labels
+from worker.dialects.parsing.named_objects import strict_json
 from worker.dialects.parsing.tidy import trim_tokens
-from worker.dialects.parsing.unmarked import holds_call, is_written_call, strict_json
+from worker.dialects.parsing.unmarked import holds_call, is_written_call, whole_calls
 
 MARKUP = "tool call markup in the text"
 """What is said to be dropped where a call was read from it."""
@@ -32,6 +33,9 @@ _EXPLAINS = re.compile(
     re.I,
 )
 _AROUND = re.compile(r"(?:<\|start\|>\s*assistant|<\|from\|>\s*assistant|<\|im_start\|>\s*assistant)?\s*$")
+_ACTION = re.compile(
+    r"(?<![^\n])[*#_ ]{0,4}(?:Action|Tool calls?|Function calls?)\W{0,4}[:：]\W{0,3}?\s*(?=```|[\[{])", re.I
+)
 _MAX_PIECES = 200
 """More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
 
@@ -53,12 +57,26 @@ def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
     doubt.
     """
     body = unwrap_whole(text)
-    found = _whole(body, tools) or marked_calls(text, tools)
+    found = _in_known_format(text, body, tools)
     if found is None and body is not text and markup_start(body, tools) == 0:
         found = NOT_PARSED if isinstance(marked_calls(body, tools), Leaked) else None
+    if found is None and (labelled := _ACTION.search(text)) is not None:
+        inner = unwrap_whole(text[labelled.end() :])
+        found = NOT_PARSED if inner[:1] in ("{", "[") and _whole(inner, tools) is not None else None
+    if found is None and (calls := whole_calls(body, tools, fenced=body is not text)):
+        return Leaked(_numbered(calls), "", 0, len(text))
     if found is None and (holds_call(text, tools) or is_written_call(body, tools)):
         return NOT_PARSED
     return found
+
+
+def is_of_known_format(text: str, tools: Sequence[ToolView]) -> bool:
+    """Whether a text's calls are written as models write them by themselves, and can be read."""
+    return isinstance(_in_known_format(text, unwrap_whole(text), tools), Leaked)
+
+
+def _in_known_format(text: str, body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
+    return _whole(body, tools) or marked_calls(text, tools)
 
 
 def marked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
@@ -111,8 +129,11 @@ def _read(text: str, start: int, tools: Sequence[ToolView]) -> Leaked | str:
     thought = trim_tokens(text[:begins])
     if _EXPLAINS.search(thought[-300:]):
         return f"{NOT_PARSED} If it is an example, put it in backticks or a fenced block."
-    numbered = (ToolRequest(call.tool, call.args, f"call_{number}") for number, call in enumerate(calls, start=1))
-    return Leaked(tuple(numbered), thought, begins, at)
+    return Leaked(_numbered(calls), thought, begins, at)
+
+
+def _numbered(calls: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
+    return tuple(ToolRequest(call.tool, call.args, f"call_{number}") for number, call in enumerate(calls, start=1))
 
 
 def _junk(text: str, at: int, names: frozenset[str]) -> Mark | None:

@@ -100,6 +100,11 @@ def looks_like_a_name(bare: str) -> bool:
     return 0 < len(words) <= 3 and all(re.fullmatch(r"[^\W_][\w\-]{0,30}", word) for word in words) and len(bare) < 50
 
 
+def is_plain_word(name: str) -> bool:
+    """Whether a tool's name is a word as any: `note`, `time`, `map`. What an answer says of these is seldom a call."""
+    return name.isalpha() and name.islower()
+
+
 def _undressed(written: str) -> list[str]:
     """The spellings that taking decoration off may give, mildest first."""
     bare = undress(written)

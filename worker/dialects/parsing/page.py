@@ -14,6 +14,7 @@ from worker.dialects.parsing.labels import Kind, Label, Labels, find_labels
 STRONG = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION})
 AFTER_INPUT = STRONG | {Kind.WEAK_OBSERVATION, Kind.SPEAKER}
 _RESIDUE = re.compile(r"(?:^|\n)[ \t*]*(?:Ob(?:s(?:e(?:r(?:v(?:a(?:t(?:i(?:on?)?)?)?)?)?)?)?)?|Thought|观察?)[ \t*]*$")
+_SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _OPENS_LIST = re.compile(r"[ \t*_]*\r?\n(?:[ \t]*\r?\n)?[ \t]*(?:[-*•] |\d{1,2}[.)] )")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
 _RESULT_CUE = re.compile(
@@ -28,6 +29,8 @@ _SHOWN_RESULT = re.compile(
     r"^[ \t]*(?:(?!thought|思考|note\b)[^\W\d][\w ]{0,30}[:：][ \t]*\S|(?:=>|->|→|=)[ \t]*\S|[{`]|[\d.,]+[ \t]*$)",
     re.I | re.M,
 )
+_CLOSERS = re.compile(r"\A(?:[\s.,;`]|</[\w:]{1,30}>)*")
+"""What ends a quotation, a fence or a sentence around the action itself."""
 _INTRO = (":", "：")
 _PAIR_BEHIND = re.compile(
     r"[^\n]{0,400}\n[ \t]*(?!assistant|ai\b|bot\b|thought|answer)\w[^:\n：]{0,40}[:：]\s*\S", re.I
@@ -92,6 +95,7 @@ def without_residue(text: str) -> str:
 
 def claims_result(between: str) -> bool:
     """Whether what stands between an action and an answer is, or speaks of, a result, which cannot exist yet."""
+    between = _CLOSERS.sub("", between)
     return _RESULT_CUE.search(between) is not None or _SHOWN_RESULT.search(between) is not None
 
 
@@ -108,6 +112,23 @@ def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
         if _is_turn(page, label, other):
             return other.start, other
     return len(page.text), None
+
+
+def is_form(page: Page, turn: Label, answer: str) -> bool:
+    """Whether a label word behind a bare title belongs to a report or quiz: a pair follows, and no real turn."""
+    if "\n" in answer.strip() or answer.rstrip("*_ ")[-1:] in _SENTENCE_ENDS:
+        return False
+    following = list(page.labels.after(turn.end))
+    if any(label.kind in (Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.ANSWER) for label in following):
+        return False
+    lines = page.text[turn.end :].split("\n")[1:]
+    return any(_PAIR_LINE.match(line.lstrip(" \t*_#-")) for line in lines)
+
+
+def is_quiz(page: Page, turn: Label) -> bool:
+    """Whether several questions follow and no thought or action: a list of questions, or invented turns."""
+    kinds = [label.kind for label in page.labels.after(turn.start)]
+    return kinds.count(Kind.QUESTION) > 1 and Kind.THOUGHT not in kinds and Kind.ACTION not in kinds
 
 
 def without_rule(text: str) -> str:

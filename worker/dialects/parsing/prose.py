@@ -11,6 +11,7 @@ from worker.dialects.parsing.labels import Kind
 from worker.dialects.parsing.leaked import leaked_calls
 from worker.dialects.parsing.names import find_tool
 from worker.dialects.parsing.page import make_page
+from worker.dialects.parsing.repeats import repeats_itself
 from worker.dialects.parsing.tidy import tidy
 
 _LABELS = frozenset({Kind.THOUGHT, Kind.ACTION, Kind.INPUT, Kind.OBSERVATION, Kind.ANSWER, Kind.QUESTION, Kind.SPEAKER})
@@ -27,7 +28,7 @@ def prose(reply: Reply, tools: Sequence[ToolView]) -> str | None:
         return None
     if any(label.kind in _LABELS for label in make_page(text, tools, finished=True).labels.found):
         return None
-    if leaked_calls(text, tools) is not None or _names_call(text, tools):
+    if repeats_itself(text) or leaked_calls(text, tools) is not None or _names_call(text, tools):
         return None
     return text
 

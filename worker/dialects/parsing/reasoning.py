@@ -13,7 +13,7 @@ from worker.dialects.parsing.quoting import inside_string, line_around, quoted_i
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think|inner_monologue"
 _TAG = re.compile(
     rf"<\s{{0,3}}(?P<shut>/?)\s{{0,3}}(?:{_NAMES})(?:\s[^<>\n]{{0,80}})?>"
-    r"|\[(?P<shut2>/?)THINK\]|◁(?P<shut3>/?)think▷|<\|(?:START|(?P<shut4>END))_THINKING\|>",
+    r"|\[(?P<shut2>/?)THINK\]|◁(?P<shut3>/?)think▷|<\|(?:START|BEGIN(?:_OF)?|(?P<shut4>END(?:_OF)?))_(?:THINKING|THOUGHT|THINK)\|>",
     re.I,
 )
 _MAX_TAGS = 300

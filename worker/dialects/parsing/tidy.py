@@ -18,6 +18,7 @@ _TOKEN = (
     r"(?:<[|｜][^<>|｜\n]{1,40}[|｜]>|</?s>|</?(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext|end_of_text)>|\[/?INST\]"
     r"|<\|?(?:im_end|eot_id|endoftext)\|?>)"
 )
+_ONE = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
 _TRAILING = re.compile(rf"(?:{_TOKEN}\s{{0,5}})+$")
 _LEADING = re.compile(
     r"(?:<s>|<\|begin_of_text\|>|<bos>|<\|(?:im_start|start)\|>\s*(?:assistant)?\s*|<start_of_turn>\s*model\s*"
@@ -25,9 +26,24 @@ _LEADING = re.compile(
     r"|(?:assistant|model)[ \t]*(?=\n)|(?:assistant|ai)\s?[:：](?=\s))+",
     re.I,
 )
+_LEADS = re.compile(
+    r"(?:<[|｜][^<>|｜\s]{1,40}[|｜]>(?:assistant(?=<))?(?:[ \t]*\n)?)+(?=[^\s<{\[(])(?![\w.:\-]{1,64}\s{0,9}[{(\[<])"
+    r"|>>>all[ \t]*\n",
+    re.I,
+)
+"""Special tokens that open the text; one that a sentence speaks of has a blank behind it."""
+_BOX_END = re.compile(r"<\|end(?P<of>(?:_of)?_\w{1,20})\|>\s*$", re.I)
+_FINAL_BLOCK = re.compile(
+    r"(?:^|\n)\s*\[BEGIN (?:FINAL )?(?P<what>RESPONSE|ANSWER)\]\s*(?P<held>.*?)\s*"
+    r"(?:\[END (?:FINAL )?(?P=what)\]\s*)?$",
+    re.S,
+)
+_ASKED_ANEW = re.compile(r"(?<=[.!?…。！？\n])\s{0,9}\[INST\]")
 _TURN_END = re.compile(
     r"(?P<token><\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|user|observation|im_start|start_header_id)\|>"
-    r"|<｜end▁of▁sentence｜>|<｜User｜>|<end_of_turn>|<start_of_turn>|</s>)(?=\s*(?:\n|$|<[|｜]|</?s>|<start))"
+    r"|<｜end▁of▁sentence｜>|<｜User｜>|<end_of_turn>|<start_of_turn>|</s>)"
+    r"(?=\s*(?:\n|$|<[|｜]|</?s>|<start|(?:human|user|question|assistant|system)\s?[:：]))",
+    re.I,
 )
 
 
@@ -45,12 +61,34 @@ def tidy(text: str) -> Tidy:
     text = _uncoloured(_writable(text).strip(_EDGE))
     text = text[leading.end() :].strip(_EDGE) if (leading := _LEADING.match(text)) and leading.end() else text
     text, reasoned = without_reasoning(text)
+    text = _unboxed(_without_lead(text.strip(_EDGE)))
     if reasoned:
         dropped.append("a reasoning block")
     shorter = trim_tokens(_first_turn(text.strip(_EDGE)))
     if shorter != text.strip(_EDGE):
         dropped.append("special tokens of the model and what followed them")
     return Tidy(_unfenced(shorter), tuple(dropped))
+
+
+def _without_lead(text: str) -> str:
+    """The text without special tokens at its beginning, but for those that announce a call."""
+    lead = _LEADS.match(text)
+    if lead is None or "<|channel|>" in lead.group().lower() or any(map(opens_call, _ONE.findall(lead.group()))):
+        return text
+    return text[lead.end() :]
+
+
+def _unboxed(text: str) -> str:
+    """The text without tokens around its end (`<|begin_of_box|>4<|end_of_box|>`); of a final block, what it holds."""
+    final = _FINAL_BLOCK.search(text)
+    if final is not None:
+        return final.group("held")
+    box = _BOX_END.search(text, max(0, len(text) - 60))
+    token = f"<|begin{box.group('of')}|>" if box is not None else ""
+    begin = text.lower().rfind(token.lower()) if token and not opens_call(token) else -1
+    if box is None or begin < 0 or quoted_in(text).holds(begin):
+        return text
+    return text[:begin] + text[begin + len(token) : box.start()]
 
 
 def trim_tokens(text: str) -> str:
@@ -75,6 +113,8 @@ def _opened(text: str, start: int) -> int:
 def _first_turn(text: str) -> str:
     """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
     quoted = quoted_in(text)
+    anew = _ASKED_ANEW.search(text, 0, text.rfind("[/INST]")) if "[/INST]" in text else None
+    text = text if anew is None or quoted.holds(anew.end() - 1) else text[: anew.start()]
     for turn_end in islice(_TURN_END.finditer(text), 50):
         if quoted.holds(turn_end.start()):
             continue

@@ -1,4 +1,4 @@
-"""Turns a value that was written as bare text into the type that the tool's schema wants."""
+"""Values and the types that a tool's schema wants: bare text is turned into them, arguments are held against them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from worker.core.records import ToolView
+from worker.core.records import JsonObject, ToolView
 from worker.dialects.parsing.arguments import Refused
+from worker.dialects.parsing.binding import properties, required
 
 _LITERALS = {"True": True, "False": False, "None": None}
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -44,3 +45,24 @@ def _kinds(tool: ToolView | None, key: str) -> list[str]:
     options = [schema, *(part for name in ("anyOf", "oneOf") for part in schema.get(name) or [])]
     kinds = [part.get("type") for part in options if isinstance(part, Mapping)]
     return [kind for given in kinds for kind in (given if isinstance(given, list) else [given]) if kind]
+
+
+def valid(args: JsonObject | str, tool: ToolView) -> bool:
+    """Whether arguments are what the tool's schema asks for: its parameters, all that it needs, each of its type.
+
+    A text is the tool's text parameter. Only types and listed values are looked at; the tool checks the rest itself.
+    """
+    given = {tool.text_parameter: args} if isinstance(args, str) and tool.text_parameter else args
+    if isinstance(given, str) or not set(given) <= set(properties(tool)) or not set(required(tool)) <= set(given):
+        return False
+    return all(_of_its_type(value, tool, key) for key, value in given.items())
+
+
+def _of_its_type(value: Any, tool: ToolView, key: str) -> bool:
+    kinds = _kinds(tool, key)
+    wanted = [_TYPES.get(kind, str) for kind in kinds]
+    if isinstance(value, bool) and kinds and "boolean" not in kinds:
+        return False
+    schema = tool.parameters.get("properties", {}).get(key)
+    listed = schema.get("enum") if isinstance(schema, Mapping) else None
+    return (not wanted or any(isinstance(value, kind) for kind in wanted)) and (not listed or value in listed)
