@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
 from worker.core.config import RunConfig
 from worker.core.errors import ErrorCode
@@ -104,8 +104,12 @@ def _next_step(hot: Hot) -> Place:
 
 def _at(hot: Hot, place: Place, malformed: int, words: str | None, final_reason: str | None = None) -> State:
     """The run at a new place, after a reply."""
+    stands = {name: getattr(place, name) for name in _PLACE}
     reason = final_reason or hot.final_reason
-    return replace(hot, **asdict(place), malformed=malformed, last_words=words, final_reason=reason)
+    return replace(hot, **stands, malformed=malformed, last_words=words, final_reason=reason)
+
+
+_PLACE = tuple(field.name for field in fields(Place))
 
 
 def output_tokens(hot: Hot, config: RunConfig) -> int:

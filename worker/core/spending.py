@@ -11,8 +11,8 @@ _NOTHING = Usage()
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """What model calls used and what of it was wasted: columns of runs, batches and endings, and of the hot row."""
+class Used:
+    """What usual attempts add up to: their usage is known, and nothing of it was wasted."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -20,13 +20,19 @@ class Sums:
     cost_usd: float = 0.0
     unpriced: int = 0
     """Calls for which not even a bound of their cost is known."""
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sums(Used):
+    """What all attempts add up to. Its fields are columns of runs, batches and endings, and of the hot row."""
+
     wasted_tokens: int = 0
     wasted_cost_usd: float = 0.0
     wasted_s: float = 0.0
     wasted_attempts: int = 0
     reserved_usd: float = 0.0
     """What calls of unknown usage may have cost at most."""
-    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class Spent:
     def unknown(self) -> bool:
         """Whether a call left whose usage nobody knows."""
         return self.billed and self.usage is None
+
+    @property
+    def usual(self) -> bool:
+        """Whether all is said here; of waste and of unknown usage the attempt's own row has to tell more."""
+        return not self.wasted and not self.unknown
 
     @property
     def tokens(self) -> Usage:

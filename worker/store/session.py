@@ -34,7 +34,7 @@ class db_clock(GenericFunction[float]):  # SQL function names are lower case
 @compiles(db_clock, "postgresql")
 def _postgres_clock(element: Any, compiler: Any, **kw: Any) -> str:
     # Not now(): that is the moment the transaction began, before it waited for a lock.
-    return "extract(epoch from clock_timestamp())::double precision"
+    return "extract(epoch from clock_timestamp())::float8"
 
 
 @compiles(db_clock, "sqlite")

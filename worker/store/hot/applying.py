@@ -6,15 +6,15 @@ one they take what they need of that row as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import CTE, Insert, Table, Update, bindparam, case, delete, insert, null, select, update
+from sqlalchemy import CTE, Insert, Table, Update, bindparam, case, delete, insert, literal_column, null, select, update
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.dml import ReturningDelete, ReturningUpdate
 
 from worker.core.moves import End, NewCall, Place, State, Tries
-from worker.core.spending import Sums
+from worker.core.spending import Sums, Used
 from worker.core.states import CallState, Outcome, Phase
 from worker.store.hot.parameters import (
     STEP_VALUES,
@@ -22,6 +22,7 @@ from worker.store.hot.parameters import (
     THIS_CALL,
     THIS_RUN,
     THIS_STEP,
+    names_of,
     sums_after,
     usage_values,
     value,
@@ -30,6 +31,7 @@ from worker.store.hot.parameters import (
 from worker.store.schema.tables import active, attempts, endings, runs, steps, tool_calls
 from worker.store.session import NOW
 
+ONE: ColumnElement[int] = literal_column("1")
 UNDER_LEASE = active.c.token == bindparam("key_token")
 
 
@@ -57,44 +59,54 @@ def _after(source: CTE | None, statement: Update, run_id: ColumnElement[str]) ->
 
 def _due(at: ColumnElement[float]) -> dict[str, Any]:
     """Work that is announced for a moment, and nobody's."""
-    return {"due_at": at, "sent_at": at, "token": None, "worker_id": None, "lease_until": None}
+    return {"due_at": at, "sent_at": at, "token": null(), "worker_id": null(), "lease_until": null()}
 
 
 _LATER = NOW + bindparam("due_in_s")
 
 
-def _change(**values: Any) -> ReturningUpdate[str, str, int]:
-    """Changes this run's hot row, adds to its sums and counts its event."""
-    changing = update(active).where(THIS_RUN).values(**values, **sums_after(active), event=active.c.event + 1)
+def _change(added: type, values: Mapping[str, Any]) -> ReturningUpdate[str, str, int]:
+    """Changes this run's hot row, adds to these sums of it, `Used` or `Sums`, and counts its event."""
+    changing = update(active).where(THIS_RUN).values(**values, **sums_after(active, added), event=active.c.event + ONE)
     return changing.returning(active.c.run_id, active.c.klass, active.c.event)
 
 
 _PARKED = value(active, "parked", "new_parked")
 
-MOVE = _change(
+_MOVED: dict[str, Any] = {
     **values_of(active, "new", State),
     **_due(_LATER),
-    wait_reason=value(active, "wait_reason", "new_wait_reason"),
-    parked=_PARKED,
-    parked_target=value(active, "parked_target", "new_parked_target"),
-    parked_at=case((_PARKED.is_not(None), NOW), else_=null()),
-).where(UNDER_LEASE)
-"""The end of a model call: nobody parks a run while one is claimed, so that it is parked or not as this says."""
-
-NEXT_STEP = _change(**values_of(active, "new", Place), **_due(NOW), wait_reason=None)
-"""The end of a step's last tool call. A run may have been parked meanwhile, and stays so."""
-
-COUNT_CALL = _change(pending=value(active, "pending", "new_pending"))
-"""The end of another tool call's attempt."""
+    "wait_reason": value(active, "wait_reason", "new_wait_reason"),
+    "parked": _PARKED,
+    "parked_target": value(active, "parked_target", "new_parked_target"),
+    "parked_at": case((_PARKED.is_not(None), NOW), else_=null()),
+}
 
 
-def _leave() -> ReturningDelete[*tuple[Any, ...]]:
-    """Takes a hot row away; the `event` it returns is the next one, that of the end."""
-    columns = [(column + 1).label("event") if column.name == "event" else column for column in active.c]
-    return delete(active).where(THIS_RUN).returning(*columns)
+def move(added: type) -> ReturningUpdate[str, str, int]:
+    """The end of a model call: nobody parks a run while one is claimed, so that it is parked or not as this says."""
+    return _change(added, _MOVED).where(UNDER_LEASE)
 
 
-LEAVE = _leave()
+def next_step(added: type) -> ReturningUpdate[str, str, int]:
+    """The end of a step's last tool call. A run may have been parked meanwhile, and stays so."""
+    return _change(added, {**values_of(active, "new", Place), **_due(NOW), "wait_reason": null()})
+
+
+def count_call(added: type) -> ReturningUpdate[str, str, int]:
+    """The end of another tool call's attempt."""
+    return _change(added, {"pending": value(active, "pending", "new_pending")})
+
+
+MOVE, NEXT_STEP, COUNT_CALL = move(Sums), next_step(Sums), count_call(Sums)
+
+
+def leave(columns: Iterable[ColumnElement[Any]]) -> ReturningDelete[*tuple[Any, ...]]:
+    """Takes a hot row away and returns its columns, and as `event` the next one, that of the end."""
+    return delete(active).where(THIS_RUN).returning(*columns, (active.c.event + ONE).label("event"))
+
+
+LEAVE = leave(column for column in active.c if column.name != "event")
 LEAVE_UNDER_LEASE = LEAVE.where(UNDER_LEASE)
 
 LOCK_ACTING = select(*active.c).where(*THIS_STEP, active.c.phase == Phase.ACT.value).with_for_update()
@@ -115,8 +127,8 @@ def finish_call(source: CTE | None = None) -> Update:
         "state": CallState.DONE.value,
         "observation": value(tool_calls, "observation", "new_observation"),
         "outcome": value(tool_calls, "outcome", "new_outcome"),
-        "worker_id": None,
-        "lease_until": None,
+        "worker_id": null(),
+        "lease_until": null(),
         "finished_at": NOW,
         "event": _event(source),
     }
@@ -135,7 +147,7 @@ RETURN_CALL = (
         **_due(_LATER),
         wait_reason=value(tool_calls, "wait_reason", "new_wait_reason"),
         state=CallState.PENDING.value,
-        started_at=None,
+        started_at=null(),
         queue=_QUEUE,
         # What another queue has worked off says nothing of this one.
         claimed_sent_at=case((tool_calls.c.queue == _QUEUE, tool_calls.c.claimed_sent_at), else_=null()),
@@ -177,27 +189,36 @@ def step(source: CTE | None = None) -> Insert:
 
 
 def close_attempt(source: CTE | None = None) -> Update:
-    """Ends the attempt of this lease."""
-    values = {name: value(attempts, name, f"spent_{name}") for name in ("error", "outcome", "wasted", "reserved_usd")}
+    """Ends the attempt of this lease; with a `source` a usual one, that is not wasted and keeps no bound."""
+    said = ("error", "outcome") if source is not None else ("error", "outcome", "wasted", "reserved_usd")
+    values = {"reserved_usd": null()} | {name: value(attempts, name, f"spent_{name}") for name in said}
     closing = _after(source, update(attempts).where(THIS_ATTEMPT), attempts.c.run_id)
     return closing.values(**usage_values(attempts), **values, event=_event(source), ended_at=NOW)
 
 
 def end_run(source: CTE | None = None) -> Update:
-    """Fills the cold row of a run that ends. With a `source`, its sums are that row's and what is added to them."""
-    sums = values_of(runs, "final", Sums) if source is None else sums_after(source)
+    """Fills the cold row of a run that ends."""
     ending = _after(source, update(runs).where(runs.c.id == bindparam("key_run")), runs.c.id)
-    return ending.values(**_said(runs, *_END), **sums, event=_event(source), finished_at=NOW)
+    return ending.values(**_said(runs, *_END), **_final(runs, source), event=_event(source), finished_at=NOW)
 
 
 def ending(source: CTE | None = None) -> Insert:
     """Leaves what the admitter settles."""
-    sums = values_of(endings, "final", Sums) if source is None else sums_after(source)
     whose = {"run_id": _run(source)}
-    for name in ("batch_id", "owner_id", "charged"):
+    for name in WHOSE:
         whose[name] = value(endings, name, f"final_{name}") if source is None else source.c[name]
-    return _insert(endings, {**_said(endings, *_ENDING), **whose, **sums, "ended_at": NOW}, source)
+    return _insert(endings, {**_said(endings, *_ENDING), **whose, **_final(endings, source), "ended_at": NOW}, source)
 
+
+def _final(table: Table, source: CTE | None) -> dict[str, Any]:
+    """The sums of a run that ends; with a `source`, that row's and what a usual attempt adds to them."""
+    if source is None:
+        return values_of(table, "final", Sums)
+    return {name: source.c[name] for name in names_of(Sums)} | sums_after(source, Used)
+
+
+WHOSE = ("batch_id", "owner_id", "charged")
+"""What an ending takes over from its run's hot row, beside its sums."""
 
 _ENDING = ("state", "error_code", "steps")
 _END = (*_ENDING, "error_message", "answer", "partial_answer")

@@ -51,9 +51,9 @@ def usage_values(table: Table) -> dict[str, Any]:
     return {**values_of(table, "used", Usage), "cost_usd": value(table, "cost_usd", "spent_cost_usd")}
 
 
-def sums_after(source: Any) -> dict[str, Any]:
-    """The sums of a hot row with what an attempt adds."""
-    return {name: source.c[name] + value(active, name, f"used_{name}") for name in names_of(Sums)}
+def sums_after(source: Any, added: type) -> dict[str, Any]:
+    """These sums of a hot row, `Used` or `Sums`, with what an attempt adds."""
+    return {name: source.c[name] + value(active, name, f"used_{name}") for name in names_of(added)}
 
 
 HOT_COLUMNS = tuple(active.c[name] for name in names_of(Hot))

@@ -130,14 +130,9 @@ def view_of(call: AnyRow) -> CallView:
     return replace(claimed_view(call), started=call.started_at is not None)
 
 
-def needs_bounds(spent: Spent) -> bool:
-    """Whether the attempt's own row has to tell of waste and of unknown usage; the usual one needs no look at it."""
-    return spent.wasted or spent.unknown
-
-
 def _with_bounds(tx: Connection, lease: Lease, spent: Spent) -> Spent:
     """Adds what the attempt's own row tells."""
-    if not needs_bounds(spent):
+    if spent.usual:
         return spent
     row = tx.execute(applying.FACTS, key_of(lease)).one_or_none()
     if row is None:

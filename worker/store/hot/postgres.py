@@ -14,6 +14,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from worker.core.moves import CallDone, CallView, End, Hot, Place
+from worker.core.spending import Used
 from worker.core.states import Phase
 from worker.store.hot import applying, claiming
 from worker.store.hot.interface import Applied, CallApply, CallWork, Database, Lease, Seen, ThinkApply, ThinkWork
@@ -34,11 +35,10 @@ from worker.store.hot.portable import (
     claimed_view,
     finished,
     moved,
-    needs_bounds,
     think_work_message,
     work_messages_after,
 )
-from worker.store.schema.tables import active, attempts, batches, tool_calls
+from worker.store.schema.tables import SUMS, active, attempts, batches, tool_calls
 
 
 class Postgres(Portable):
@@ -66,7 +66,7 @@ class Postgres(Portable):
     def _apply_think(self, db: Database, apply: ThinkApply) -> Applied | None:
         lease, decision, record = apply.lease, apply.decision, apply.record
         calls = () if isinstance(decision, End) else decision.calls
-        if needs_bounds(apply.spent) or (calls and record is None):
+        if not apply.spent.usual or (calls and record is None):
             return super()._apply_think(db, apply)
         values = key_of(lease) | spent_of(apply.spent)
         if record is not None:
@@ -81,7 +81,7 @@ class Postgres(Portable):
         return None if row is None else Applied(work_messages_after(lease, row.klass, decision))
 
     def _apply_call(self, db: Database, apply: CallApply) -> Applied | None:
-        applied = None if apply.seen is None or needs_bounds(apply.spent) else _observe(db, apply, *apply.seen)
+        applied = None if apply.seen is None or not apply.spent.usual else _observe(db, apply, *apply.seen)
         return applied or super()._apply_call(db, apply)
 
 
@@ -160,7 +160,7 @@ def _then(first: Any, columns: tuple[str, ...], **following: Any) -> Select[Any]
 
 def _move(step: bool = False, calls: bool = False) -> Select[Any]:
     """Ends a model call's attempt under its token and moves its run on."""
-    moved = applying.MOVE.cte("moved")
+    moved = applying.move(Used).cte("moved")
     following: dict[str, Any] = {"attempt": applying.close_attempt(moved)}
     if step:
         following["step"] = applying.step(moved)
@@ -178,7 +178,8 @@ def _new_calls(moved: CTE) -> Insert:
 
 def _end(step: bool = False) -> Select[Any]:
     """Ends a model call's attempt under its token, and its run."""
-    gone = applying.LEAVE_UNDER_LEASE.cte("gone")
+    columns = [active.c[name] for name in ("run_id", *applying.WHOSE, *SUMS)]
+    gone = applying.leave(columns).where(applying.UNDER_LEASE).cte("gone")
     following: dict[str, Any] = {"step": applying.step(gone)} if step else {}
     following |= {"attempt": applying.close_attempt(gone), "run": applying.end_run(gone)}
     return _then(gone, ("run_id",), **following, ending=applying.ending(gone))
@@ -198,4 +199,4 @@ def _finish(change: ReturningUpdate[str, str, int]) -> Select[Any]:
 
 MOVE, MOVE_WITH_STEP, MOVE_WITH_CALLS = _move(), _move(step=True), _move(step=True, calls=True)
 END, END_WITH_STEP = _end(), _end(step=True)
-FINISH_CALL, FINISH_STEP = _finish(applying.COUNT_CALL), _finish(applying.NEXT_STEP)
+FINISH_CALL, FINISH_STEP = _finish(applying.count_call(Used)), _finish(applying.next_step(Used))
