@@ -51,7 +51,7 @@ def test_a_worker_restarted_under_its_old_name_is_another_worker_and_its_old_lea
     assert new != old
     suspects: dict[str, int] = {}
     for _ in range(DEAD_AFTER):
-        assert take_over(world) == [], "nothing is taken over before its owner is known to be dead"
+        assert take_over(world) == [], "nothing is taken over before its worker is known to be dead"
         assert beat(world.store, new) and beat(world.store, world.worker_id)
         suspects = pulse.tick(beats(world.store))
     assert suspects == {old: 0}

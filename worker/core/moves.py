@@ -158,7 +158,7 @@ class OverBudget:
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """An attempt that ended without result: handed back at shutdown, put off, or its owner died."""
+    """An attempt that ended without result: handed back at shutdown, put off, or its worker died."""
 
     outcome: str
     retry_in_s: float = 0.0

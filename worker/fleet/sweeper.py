@@ -73,11 +73,11 @@ class Sweeper:
         self._rt.wake_admitter()
 
     def declare_the_dead(self) -> list[str]:
-        """Declares owners dead that stopped beating; returns them."""
+        """Declares workers dead that stopped beating; returns them."""
         suspects = self._pulse.tick(beats(self._rt.store), self._rt.identity.known)
-        dead = [owner for owner, seen in suspects.items() if declare_dead(self._rt.store, owner, seen)]
-        for owner in dead:
-            log.warning("Worker %s stopped beating: its work is taken over", owner)
+        dead = [worker for worker, seen in suspects.items() if declare_dead(self._rt.store, worker, seen)]
+        for worker in dead:
+            log.warning("Worker %s stopped beating: its work is taken over", worker)
         return dead
 
     def take_over(self) -> int:

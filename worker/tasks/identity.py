@@ -10,7 +10,7 @@ _VARIABLE = "STEPMILL_OWNER_FILE"
 
 
 class WorkerIdentity:
-    """The owner id in force. A worker that was declared dead registers anew; its children then read the new id."""
+    """The worker id in force. A worker that was declared dead registers anew; its children then read the new id."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class WorkerIdentity:
 
     @classmethod
     def from_environment(cls) -> WorkerIdentity:
-        """In a pool child: the parent's owner."""
+        """In a pool child: the parent's identity."""
         name = os.environ.get(_VARIABLE)
         return cls(Path(name) if name else None)
 
@@ -44,7 +44,7 @@ class WorkerIdentity:
         before, self._id = self._id, self._path.read_text()
         return self._id != before
 
-    def become(self, owner_id: str) -> None:
+    def become(self, worker_id: str) -> None:
         """In the process that registers: takes the id and leaves it where its children look.
 
         A file that the environment named belongs to another worker, of which this one may be a descendant.
@@ -55,9 +55,9 @@ class WorkerIdentity:
             self._path, self._registered = Path(name), True
             os.environ[_VARIABLE] = name
         fresh = self._path.with_suffix(".new")
-        fresh.write_text(owner_id)
+        fresh.write_text(worker_id)
         fresh.replace(self._path)
-        self._id = owner_id
+        self._id = worker_id
 
     def touch(self) -> None:
         """Shows from outside that the process lives: a container's health check looks at the file's age."""

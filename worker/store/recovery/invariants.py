@@ -194,7 +194,7 @@ def _of_batch(table: Any, *which: ColumnElement[bool]) -> Any:
 HOT = (
     Invariant("ended_in_motion", "Only runs whose state is active are in the hot set.", _ended_in_motion),
     Invariant("no_next_event", "Each run in the hot set has something that will move it on.", _no_next_event),
-    Invariant("half_a_lease", "A lease has token, owner and deadline, and its attempt is on record.", _half_a_lease),
+    Invariant("half_a_lease", "A lease has token, worker and deadline, and its attempt is on record.", _half_a_lease),
     Invariant("pending_differs", "A step's calls without observation are as many as it counts.", _pending_differs),
     Invariant("call_without_result", "A finished call has its observation, a running one its token.",
               _done_without_observation),

@@ -27,7 +27,7 @@ class WorkerInfo:
 
 
 def register(store: Store, info: WorkerInfo) -> str:
-    """Makes this process start known and returns its owner id: a UUID, never a name that a restart would take again."""
+    """Makes this process start known and returns its worker id: a UUID, never a name that a restart takes again."""
     worker_id = str(uuid.uuid4())
     with store.write() as tx:
         tx.execute(
@@ -41,7 +41,7 @@ def register(store: Store, info: WorkerInfo) -> str:
 
 
 def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
-    """One heartbeat. False: the owner is declare_dead, whatever it holds is lost, and it must register anew."""
+    """One heartbeat. False: the worker was declared dead, whatever it holds is lost, and it must register anew."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
@@ -78,9 +78,9 @@ def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
 
 
 class Pulse:
-    """What one sweeper has seen of every owner's heartbeat. It trusts its own ticks only, never a clock.
+    """What one sweeper has seen of every worker's heartbeat. It trusts its own ticks only, never a clock.
 
-    An owner is suspect after `dead_after` consecutive successful ticks without a change: an outage of the database or
+    A worker is suspect after `dead_after` consecutive successful ticks without a change: an outage of the database or
     a clock that jumps gives no ticks, so nobody is declared dead.
     """
 
@@ -89,27 +89,27 @@ class Pulse:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def tick(self, beats: Mapping[str, int], own: str | None = None) -> dict[str, int]:
-        """One successful look at all beating owners. Returns the suspects with the beat they stopped at.
+        """One successful look at all beating workers. Returns the suspects with the beat they stopped at.
 
         `own` is who looks. While its own beats do not arrive either (a full disk can be read), silence proves nothing.
         """
         seen = {}
-        for owner, count in beats.items():
-            last, unchanged = self._seen.get(owner, (count, -1))
-            seen[owner] = (count, unchanged + 1 if count == last else 0)
+        for worker, count in beats.items():
+            last, unchanged = self._seen.get(worker, (count, -1))
+            seen[worker] = (count, unchanged + 1 if count == last else 0)
         self._seen = seen
         if own is not None and (own not in seen or seen[own][1] > self.dead_after // 2):
             self.missed()
             return {}
-        return {owner: count for owner, (count, unchanged) in seen.items() if unchanged >= self.dead_after}
+        return {worker: count for worker, (count, unchanged) in seen.items() if unchanged >= self.dead_after}
 
     def missed(self) -> None:
         """A tick that failed proves nothing; counting starts again."""
-        self._seen = {owner: (count, 0) for owner, (count, _) in self._seen.items()}
+        self._seen = {worker: (count, 0) for worker, (count, _) in self._seen.items()}
 
 
 def beats(store: Store) -> dict[str, int]:
-    """The heartbeat counters of all owners that may hold leases."""
+    """The heartbeat counters of all workers that may hold leases."""
     query = select(workers.c.id, workers.c.beat).where(
         workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value])
     )
@@ -125,7 +125,7 @@ def thinkers(store: Store) -> int:
 
 
 def declare_dead(store: Store, worker_id: str, seen_beat: int) -> bool:
-    """Declares an owner dead, on the evidence that its counter still stands where it was seen. False: it beat again."""
+    """Declares a worker dead, on the evidence that its counter still stands where it was seen. False: it beat again."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.beat == seen_beat)

@@ -1,4 +1,4 @@
-"""Taking over what dead, stopped or overdue owners held: their attempts end without result, and work goes on."""
+"""Taking over what dead, stopped or overdue workers held: their attempts end without result, and work goes on."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _lease(row: AnyRow, call: int) -> Lease:
 
 
 def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[OpenAttempt]:
-    """All leases of one owner, to be handed back (a worker that shuts down)."""
+    """All leases of one worker, to be handed back (a worker that shuts down)."""
     thinking = select(active).where(active.c.worker_id == worker_id, active.c.token.is_not(None))
     acting = (
         select(tool_calls)
@@ -134,7 +134,7 @@ def work_messages_of(results: Sequence[Applied | None]) -> list[WorkMessage]:
 
 
 def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int, worker_id: str) -> Lease | None:
-    """The open lease of one attempt by one owner: how a parent process finds what its dead pool child held."""
+    """The open lease of one attempt by one worker: how a parent process finds what its dead pool child held."""
     query = select(attempts).where(
         attempts.c.run_id == run_id, attempts.c.step == step, attempts.c.call == call, attempts.c.attempt == attempt,
         attempts.c.worker_id == worker_id, attempts.c.ended_at.is_(None),
