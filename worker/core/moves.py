@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.core.errors import ErrorCode
-from worker.core.states import Outcome, Parked, RunState
+from worker.core.states import Outcome, Parked, Phase, RunState
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a run stands, and how its present model call has fared. A new step begins without any tries."""
 
-    phase: str
-    step: int
+    phase: str = Phase.THINK
+    step: int = 1
     attempt: int = 1
     failures: int = 0
     deaths: int = 0
@@ -26,7 +26,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class State(Place):
-    """What decisions change of a run: where it stands, and what lasts over its steps."""
+    """What decisions change of a run: where it stands, and what lasts over its steps.
+
+    Each field is a column of the hot row. One that is added here, with a default, claims read and moves write; beside a
+    migration nothing else has to name it.
+    """
 
     malformed: int = 0
     final_reason: str | None = None

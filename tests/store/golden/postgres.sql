@@ -103,17 +103,17 @@ WITH moved AS
 (UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
-    due_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s),
-    wait_reason=%(new_wait_reason)s::VARCHAR, sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8)
-    + %(due_in_s)s), token=NULL, worker_id=NULL, lease_until=NULL, pending=%(new_pending)s::BIGINT, event=(active.event
-    + 1), malformed=%(new_malformed)s::BIGINT, last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT,
-    output_raises=%(new_output_raises)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
-    parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR, parked_at=CASE WHEN
-    (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) ELSE
-    NULL END, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens
-    + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
-    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
-    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT)
+    pending=%(new_pending)s::BIGINT, malformed=%(new_malformed)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
+    last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT, output_raises=%(new_output_raises)s::BIGINT,
+    prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens +
+    %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT),
+    cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT),
+    attempts=(active.attempts + %(used_attempts)s::BIGINT), event=(active.event + 1), due_at=(coalesce(%(now)s,
+    extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), wait_reason=%(new_wait_reason)s::VARCHAR,
+    sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), token=NULL,
+    worker_id=NULL, lease_until=NULL, parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR,
+    parked_at=CASE WHEN (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from
+    clock_timestamp())::float8) ELSE NULL END
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event),
 attempt AS
@@ -132,17 +132,17 @@ WITH moved AS
 (UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
-    due_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s),
-    wait_reason=%(new_wait_reason)s::VARCHAR, sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8)
-    + %(due_in_s)s), token=NULL, worker_id=NULL, lease_until=NULL, pending=%(new_pending)s::BIGINT, event=(active.event
-    + 1), malformed=%(new_malformed)s::BIGINT, last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT,
-    output_raises=%(new_output_raises)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
-    parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR, parked_at=CASE WHEN
-    (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) ELSE
-    NULL END, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens
-    + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
-    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
-    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT)
+    pending=%(new_pending)s::BIGINT, malformed=%(new_malformed)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
+    last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT, output_raises=%(new_output_raises)s::BIGINT,
+    prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens +
+    %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT),
+    cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT),
+    attempts=(active.attempts + %(used_attempts)s::BIGINT), event=(active.event + 1), due_at=(coalesce(%(now)s,
+    extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), wait_reason=%(new_wait_reason)s::VARCHAR,
+    sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), token=NULL,
+    worker_id=NULL, lease_until=NULL, parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR,
+    parked_at=CASE WHEN (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from
+    clock_timestamp())::float8) ELSE NULL END
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event),
 attempt AS
@@ -173,17 +173,17 @@ WITH moved AS
 (UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
-    due_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s),
-    wait_reason=%(new_wait_reason)s::VARCHAR, sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8)
-    + %(due_in_s)s), token=NULL, worker_id=NULL, lease_until=NULL, pending=%(new_pending)s::BIGINT, event=(active.event
-    + 1), malformed=%(new_malformed)s::BIGINT, last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT,
-    output_raises=%(new_output_raises)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
-    parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR, parked_at=CASE WHEN
-    (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) ELSE
-    NULL END, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens
-    + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
-    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
-    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT)
+    pending=%(new_pending)s::BIGINT, malformed=%(new_malformed)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
+    last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT, output_raises=%(new_output_raises)s::BIGINT,
+    prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens +
+    %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT),
+    cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT),
+    attempts=(active.attempts + %(used_attempts)s::BIGINT), event=(active.event + 1), due_at=(coalesce(%(now)s,
+    extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), wait_reason=%(new_wait_reason)s::VARCHAR,
+    sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s), token=NULL,
+    worker_id=NULL, lease_until=NULL, parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR,
+    parked_at=CASE WHEN (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from
+    clock_timestamp())::float8) ELSE NULL END
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event),
 attempt AS
@@ -225,8 +225,8 @@ WITH gone AS
 FROM active
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.batch_id, active.owner_id, active.charged, active.prompt_tokens, active.cached_tokens,
-    active.completion_tokens, active.cost_usd, active.unpriced, active.wasted_tokens, active.wasted_cost_usd,
-    active.wasted_s, active.wasted_attempts, active.reserved_usd, active.attempts, active.event + 1 AS event),
+    active.completion_tokens, active.cost_usd, active.unpriced, active.attempts, active.wasted_tokens,
+    active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd, active.event + 1 AS event),
 attempt AS
 (UPDATE attempts
 SET ended_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8), outcome=%(spent_outcome)s::VARCHAR,
@@ -242,9 +242,9 @@ SET state=%(end_state)s::VARCHAR, error_code=%(end_error_code)s::VARCHAR, error_
     prompt_tokens=(gone.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(gone.cached_tokens +
     %(used_cached_tokens)s::BIGINT), completion_tokens=(gone.completion_tokens + %(used_completion_tokens)s::BIGINT),
     cost_usd=(gone.cost_usd + %(used_cost_usd)s), unpriced=(gone.unpriced + %(used_unpriced)s::BIGINT),
-    wasted_tokens=gone.wasted_tokens, wasted_cost_usd=gone.wasted_cost_usd, wasted_s=gone.wasted_s,
-    wasted_attempts=gone.wasted_attempts, reserved_usd=gone.reserved_usd, attempts=(gone.attempts +
-    %(used_attempts)s::BIGINT), event=gone.event, finished_at=coalesce(%(now)s, extract(epoch from
+    attempts=(gone.attempts + %(used_attempts)s::BIGINT), wasted_tokens=gone.wasted_tokens,
+    wasted_cost_usd=gone.wasted_cost_usd, wasted_s=gone.wasted_s, wasted_attempts=gone.wasted_attempts,
+    reserved_usd=gone.reserved_usd, event=gone.event, finished_at=coalesce(%(now)s, extract(epoch from
     clock_timestamp())::float8)
 FROM gone
 WHERE runs.id = %(key_run)s::VARCHAR AND runs.id = gone.run_id),
@@ -270,8 +270,8 @@ WITH gone AS
 FROM active
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.batch_id, active.owner_id, active.charged, active.prompt_tokens, active.cached_tokens,
-    active.completion_tokens, active.cost_usd, active.unpriced, active.wasted_tokens, active.wasted_cost_usd,
-    active.wasted_s, active.wasted_attempts, active.reserved_usd, active.attempts, active.event + 1 AS event),
+    active.completion_tokens, active.cost_usd, active.unpriced, active.attempts, active.wasted_tokens,
+    active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd, active.event + 1 AS event),
 step AS
 (INSERT INTO steps (run_id, event, created_at, step, token, kind, reply, kept, thought, finish_reason, model, message,
     notice, answer, latency_s, extras, endpoint_id, prompt_tokens, cached_tokens, completion_tokens, cost_usd)
@@ -299,9 +299,9 @@ SET state=%(end_state)s::VARCHAR, error_code=%(end_error_code)s::VARCHAR, error_
     prompt_tokens=(gone.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(gone.cached_tokens +
     %(used_cached_tokens)s::BIGINT), completion_tokens=(gone.completion_tokens + %(used_completion_tokens)s::BIGINT),
     cost_usd=(gone.cost_usd + %(used_cost_usd)s), unpriced=(gone.unpriced + %(used_unpriced)s::BIGINT),
-    wasted_tokens=gone.wasted_tokens, wasted_cost_usd=gone.wasted_cost_usd, wasted_s=gone.wasted_s,
-    wasted_attempts=gone.wasted_attempts, reserved_usd=gone.reserved_usd, attempts=(gone.attempts +
-    %(used_attempts)s::BIGINT), event=gone.event, finished_at=coalesce(%(now)s, extract(epoch from
+    attempts=(gone.attempts + %(used_attempts)s::BIGINT), wasted_tokens=gone.wasted_tokens,
+    wasted_cost_usd=gone.wasted_cost_usd, wasted_s=gone.wasted_s, wasted_attempts=gone.wasted_attempts,
+    reserved_usd=gone.reserved_usd, event=gone.event, finished_at=coalesce(%(now)s, extract(epoch from
     clock_timestamp())::float8)
 FROM gone
 WHERE runs.id = %(key_run)s::VARCHAR AND runs.id = gone.run_id),
@@ -324,11 +324,10 @@ FROM gone;
 -- postgres.FINISH_CALL
 WITH moved AS
 (UPDATE active
-SET pending=%(new_pending)s::BIGINT, event=(active.event + 1), prompt_tokens=(active.prompt_tokens +
-    %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT),
-    completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd +
-    %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT), attempts=(active.attempts +
-    %(used_attempts)s::BIGINT)
+SET pending=%(new_pending)s::BIGINT, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT),
+    cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
+    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
+    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT), event=(active.event + 1)
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.run_id = %(key_run)s::VARCHAR AND active.step =
     %(key_step)s::BIGINT AND active.phase = 'act' AND active.event = %(key_event)s::BIGINT AND (EXISTS (SELECT *
 FROM tool_calls
@@ -358,13 +357,12 @@ WITH moved AS
 (UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
+    pending=%(new_pending)s::BIGINT, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT),
+    cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
+    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
+    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT), event=(active.event + 1),
     due_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8), wait_reason=NULL, sent_at=coalesce(%(now)s,
-    extract(epoch from clock_timestamp())::float8), token=NULL, worker_id=NULL, lease_until=NULL,
-    pending=%(new_pending)s::BIGINT, event=(active.event + 1), prompt_tokens=(active.prompt_tokens +
-    %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT),
-    completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd +
-    %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT), attempts=(active.attempts +
-    %(used_attempts)s::BIGINT)
+    extract(epoch from clock_timestamp())::float8), token=NULL, worker_id=NULL, lease_until=NULL
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.run_id = %(key_run)s::VARCHAR AND active.step =
     %(key_step)s::BIGINT AND active.phase = 'act' AND active.event = %(key_event)s::BIGINT AND (EXISTS (SELECT *
 FROM tool_calls
@@ -468,20 +466,20 @@ RETURNING attempts.token;
 UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
-    due_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s),
+    pending=%(new_pending)s::BIGINT, malformed=%(new_malformed)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
+    last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT, output_raises=%(new_output_raises)s::BIGINT,
+    prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens +
+    %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT),
+    cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT),
+    attempts=(active.attempts + %(used_attempts)s::BIGINT), wasted_tokens=(active.wasted_tokens +
+    %(used_wasted_tokens)s::BIGINT), wasted_cost_usd=(active.wasted_cost_usd + %(used_wasted_cost_usd)s),
+    wasted_s=(active.wasted_s + %(used_wasted_s)s), wasted_attempts=(active.wasted_attempts +
+    %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd + %(used_reserved_usd)s), event=(active.event +
+    1), due_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) + %(due_in_s)s),
     wait_reason=%(new_wait_reason)s::VARCHAR, sent_at=(coalesce(%(now)s, extract(epoch from clock_timestamp())::float8)
-    + %(due_in_s)s), token=NULL, worker_id=NULL, lease_until=NULL, pending=%(new_pending)s::BIGINT, event=(active.event
-    + 1), malformed=%(new_malformed)s::BIGINT, last_words=%(new_last_words)s::VARCHAR, folds=%(new_folds)s::BIGINT,
-    output_raises=%(new_output_raises)s::BIGINT, final_reason=%(new_final_reason)s::VARCHAR,
-    parked=%(new_parked)s::VARCHAR, parked_target=%(new_parked_target)s::VARCHAR, parked_at=CASE WHEN
-    (%(new_parked)s::VARCHAR IS NOT NULL) THEN coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) ELSE
-    NULL END, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens
-    + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
-    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
-    %(used_unpriced)s::BIGINT), wasted_tokens=(active.wasted_tokens + %(used_wasted_tokens)s::BIGINT),
-    wasted_cost_usd=(active.wasted_cost_usd + %(used_wasted_cost_usd)s), wasted_s=(active.wasted_s + %(used_wasted_s)s),
-    wasted_attempts=(active.wasted_attempts + %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd +
-    %(used_reserved_usd)s), attempts=(active.attempts + %(used_attempts)s::BIGINT)
+    + %(due_in_s)s), token=NULL, worker_id=NULL, lease_until=NULL, parked=%(new_parked)s::VARCHAR,
+    parked_target=%(new_parked_target)s::VARCHAR, parked_at=CASE WHEN (%(new_parked)s::VARCHAR IS NOT NULL) THEN
+    coalesce(%(now)s, extract(epoch from clock_timestamp())::float8) ELSE NULL END
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event;
 
@@ -489,29 +487,29 @@ RETURNING active.run_id, active.klass, active.event;
 UPDATE active
 SET phase=%(new_phase)s::VARCHAR, step=%(new_step)s::BIGINT, attempt=%(new_attempt)s::BIGINT,
     failures=%(new_failures)s::BIGINT, deaths=%(new_deaths)s::BIGINT, quarantined=%(new_quarantined)s,
-    due_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8), wait_reason=NULL, sent_at=coalesce(%(now)s,
-    extract(epoch from clock_timestamp())::float8), token=NULL, worker_id=NULL, lease_until=NULL,
-    pending=%(new_pending)s::BIGINT, event=(active.event + 1), prompt_tokens=(active.prompt_tokens +
-    %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT),
-    completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd +
-    %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT), wasted_tokens=(active.wasted_tokens +
-    %(used_wasted_tokens)s::BIGINT), wasted_cost_usd=(active.wasted_cost_usd + %(used_wasted_cost_usd)s),
-    wasted_s=(active.wasted_s + %(used_wasted_s)s), wasted_attempts=(active.wasted_attempts +
-    %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd + %(used_reserved_usd)s),
-    attempts=(active.attempts + %(used_attempts)s::BIGINT)
+    pending=%(new_pending)s::BIGINT, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT),
+    cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
+    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
+    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT),
+    wasted_tokens=(active.wasted_tokens + %(used_wasted_tokens)s::BIGINT), wasted_cost_usd=(active.wasted_cost_usd +
+    %(used_wasted_cost_usd)s), wasted_s=(active.wasted_s + %(used_wasted_s)s), wasted_attempts=(active.wasted_attempts +
+    %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd + %(used_reserved_usd)s), event=(active.event +
+    1), due_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8), wait_reason=NULL,
+    sent_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8), token=NULL, worker_id=NULL,
+    lease_until=NULL
 WHERE active.run_id = %(key_run)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event;
 
 -- applying.COUNT_CALL
 UPDATE active
-SET pending=%(new_pending)s::BIGINT, event=(active.event + 1), prompt_tokens=(active.prompt_tokens +
-    %(used_prompt_tokens)s::BIGINT), cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT),
-    completion_tokens=(active.completion_tokens + %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd +
-    %(used_cost_usd)s), unpriced=(active.unpriced + %(used_unpriced)s::BIGINT), wasted_tokens=(active.wasted_tokens +
-    %(used_wasted_tokens)s::BIGINT), wasted_cost_usd=(active.wasted_cost_usd + %(used_wasted_cost_usd)s),
-    wasted_s=(active.wasted_s + %(used_wasted_s)s), wasted_attempts=(active.wasted_attempts +
-    %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd + %(used_reserved_usd)s),
-    attempts=(active.attempts + %(used_attempts)s::BIGINT)
+SET pending=%(new_pending)s::BIGINT, prompt_tokens=(active.prompt_tokens + %(used_prompt_tokens)s::BIGINT),
+    cached_tokens=(active.cached_tokens + %(used_cached_tokens)s::BIGINT), completion_tokens=(active.completion_tokens +
+    %(used_completion_tokens)s::BIGINT), cost_usd=(active.cost_usd + %(used_cost_usd)s), unpriced=(active.unpriced +
+    %(used_unpriced)s::BIGINT), attempts=(active.attempts + %(used_attempts)s::BIGINT),
+    wasted_tokens=(active.wasted_tokens + %(used_wasted_tokens)s::BIGINT), wasted_cost_usd=(active.wasted_cost_usd +
+    %(used_wasted_cost_usd)s), wasted_s=(active.wasted_s + %(used_wasted_s)s), wasted_attempts=(active.wasted_attempts +
+    %(used_wasted_attempts)s::BIGINT), reserved_usd=(active.reserved_usd + %(used_reserved_usd)s), event=(active.event +
+    1)
 WHERE active.run_id = %(key_run)s::VARCHAR
 RETURNING active.run_id, active.klass, active.event;
 
@@ -520,36 +518,38 @@ DELETE
 FROM active
 WHERE active.run_id = %(key_run)s::VARCHAR
 RETURNING active.run_id, active.batch_id, active.owner_id, active.klass, active.config_hash, active.phase, active.step,
-    active.attempt, active.failures, active.deaths, active.quarantined, active.due_at, active.wait_reason, active.queue,
-    active.sent_at, active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s,
-    active.pending, active.malformed, active.last_words, active.folds, active.output_raises, active.final_reason,
-    active.paused, active.parked, active.parked_target, active.parked_at, active.deadline_at, active.admitted_at,
-    active.charged, active.prompt_tokens, active.cached_tokens, active.completion_tokens, active.cost_usd,
-    active.unpriced, active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts,
-    active.reserved_usd, active.attempts, active.allotment_usd, active.event + 1 AS event;
+    active.attempt, active.failures, active.deaths, active.quarantined, active.pending, active.malformed,
+    active.final_reason, active.last_words, active.folds, active.output_raises, active.prompt_tokens,
+    active.cached_tokens, active.completion_tokens, active.cost_usd, active.unpriced, active.attempts,
+    active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd,
+    active.allotment_usd, active.due_at, active.wait_reason, active.queue, active.sent_at, active.claimed_sent_at,
+    active.token, active.worker_id, active.lease_until, active.call_limit_s, active.paused, active.parked,
+    active.parked_target, active.parked_at, active.deadline_at, active.admitted_at, active.charged, active.event + 1 AS
+    event;
 
 -- applying.LEAVE_UNDER_LEASE
 DELETE
 FROM active
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.token = %(key_token)s::VARCHAR
 RETURNING active.run_id, active.batch_id, active.owner_id, active.klass, active.config_hash, active.phase, active.step,
-    active.attempt, active.failures, active.deaths, active.quarantined, active.due_at, active.wait_reason, active.queue,
-    active.sent_at, active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s,
-    active.pending, active.malformed, active.last_words, active.folds, active.output_raises, active.final_reason,
-    active.paused, active.parked, active.parked_target, active.parked_at, active.deadline_at, active.admitted_at,
-    active.charged, active.prompt_tokens, active.cached_tokens, active.completion_tokens, active.cost_usd,
-    active.unpriced, active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts,
-    active.reserved_usd, active.attempts, active.allotment_usd, active.event + 1 AS event;
+    active.attempt, active.failures, active.deaths, active.quarantined, active.pending, active.malformed,
+    active.final_reason, active.last_words, active.folds, active.output_raises, active.prompt_tokens,
+    active.cached_tokens, active.completion_tokens, active.cost_usd, active.unpriced, active.attempts,
+    active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd,
+    active.allotment_usd, active.due_at, active.wait_reason, active.queue, active.sent_at, active.claimed_sent_at,
+    active.token, active.worker_id, active.lease_until, active.call_limit_s, active.paused, active.parked,
+    active.parked_target, active.parked_at, active.deadline_at, active.admitted_at, active.charged, active.event + 1 AS
+    event;
 
 -- applying.LOCK_ACTING
 SELECT active.run_id, active.batch_id, active.owner_id, active.klass, active.config_hash, active.phase, active.step,
-    active.attempt, active.failures, active.deaths, active.quarantined, active.due_at, active.wait_reason, active.queue,
-    active.sent_at, active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s,
-    active.pending, active.event, active.malformed, active.last_words, active.folds, active.output_raises,
-    active.final_reason, active.paused, active.parked, active.parked_target, active.parked_at, active.deadline_at,
-    active.admitted_at, active.charged, active.prompt_tokens, active.cached_tokens, active.completion_tokens,
-    active.cost_usd, active.unpriced, active.wasted_tokens, active.wasted_cost_usd, active.wasted_s,
-    active.wasted_attempts, active.reserved_usd, active.attempts, active.allotment_usd
+    active.attempt, active.failures, active.deaths, active.quarantined, active.pending, active.malformed,
+    active.final_reason, active.last_words, active.folds, active.output_raises, active.prompt_tokens,
+    active.cached_tokens, active.completion_tokens, active.cost_usd, active.unpriced, active.attempts,
+    active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd,
+    active.allotment_usd, active.event, active.due_at, active.wait_reason, active.queue, active.sent_at,
+    active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s, active.paused,
+    active.parked, active.parked_target, active.parked_at, active.deadline_at, active.admitted_at, active.charged
 FROM active
 WHERE active.run_id = %(key_run)s::VARCHAR AND active.step = %(key_step)s::BIGINT AND active.phase = 'act' FOR UPDATE;
 
@@ -615,21 +615,20 @@ SET state=%(end_state)s::VARCHAR, error_code=%(end_error_code)s::VARCHAR, error_
     answer=%(end_answer)s::VARCHAR, partial_answer=%(end_partial_answer)s::VARCHAR, steps=%(end_steps)s::BIGINT,
     prompt_tokens=%(final_prompt_tokens)s::BIGINT, cached_tokens=%(final_cached_tokens)s::BIGINT,
     completion_tokens=%(final_completion_tokens)s::BIGINT, cost_usd=%(final_cost_usd)s,
-    unpriced=%(final_unpriced)s::BIGINT, wasted_tokens=%(final_wasted_tokens)s::BIGINT,
-    wasted_cost_usd=%(final_wasted_cost_usd)s, wasted_s=%(final_wasted_s)s,
-    wasted_attempts=%(final_wasted_attempts)s::BIGINT, reserved_usd=%(final_reserved_usd)s,
-    attempts=%(final_attempts)s::BIGINT, event=%(new_event)s::BIGINT, finished_at=coalesce(%(now)s, extract(epoch from
-    clock_timestamp())::float8)
+    unpriced=%(final_unpriced)s::BIGINT, attempts=%(final_attempts)s::BIGINT,
+    wasted_tokens=%(final_wasted_tokens)s::BIGINT, wasted_cost_usd=%(final_wasted_cost_usd)s,
+    wasted_s=%(final_wasted_s)s, wasted_attempts=%(final_wasted_attempts)s::BIGINT, reserved_usd=%(final_reserved_usd)s,
+    event=%(new_event)s::BIGINT, finished_at=coalesce(%(now)s, extract(epoch from clock_timestamp())::float8)
 WHERE runs.id = %(key_run)s::VARCHAR;
 
 -- applying.ENDING
 INSERT INTO endings (run_id, batch_id, owner_id, state, error_code, steps, charged, prompt_tokens, cached_tokens,
-    completion_tokens, cost_usd, unpriced, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts, reserved_usd,
-    attempts, ended_at) VALUES (%(key_run)s::VARCHAR, %(final_batch_id)s::VARCHAR, %(final_owner_id)s::VARCHAR,
+    completion_tokens, cost_usd, unpriced, attempts, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts,
+    reserved_usd, ended_at) VALUES (%(key_run)s::VARCHAR, %(final_batch_id)s::VARCHAR, %(final_owner_id)s::VARCHAR,
     %(end_state)s::VARCHAR, %(end_error_code)s::VARCHAR, %(end_steps)s::BIGINT, %(final_charged)s,
     %(final_prompt_tokens)s::BIGINT, %(final_cached_tokens)s::BIGINT, %(final_completion_tokens)s::BIGINT,
-    %(final_cost_usd)s, %(final_unpriced)s::BIGINT, %(final_wasted_tokens)s::BIGINT, %(final_wasted_cost_usd)s,
-    %(final_wasted_s)s, %(final_wasted_attempts)s::BIGINT, %(final_reserved_usd)s, %(final_attempts)s::BIGINT,
+    %(final_cost_usd)s, %(final_unpriced)s::BIGINT, %(final_attempts)s::BIGINT, %(final_wasted_tokens)s::BIGINT,
+    %(final_wasted_cost_usd)s, %(final_wasted_s)s, %(final_wasted_attempts)s::BIGINT, %(final_reserved_usd)s,
     coalesce(%(now)s, extract(epoch from clock_timestamp())::float8));
 
 -- applying.FACTS

@@ -69,46 +69,45 @@ RETURNING token;
 -- applying.MOVE
 UPDATE active
 SET phase=:new_phase, step=:new_step, attempt=:new_attempt, failures=:new_failures, deaths=:new_deaths,
-    quarantined=:new_quarantined, due_at=(coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) + :due_in_s),
-    wait_reason=:new_wait_reason, sent_at=(coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) + :due_in_s),
-    token=NULL, worker_id=NULL, lease_until=NULL, pending=:new_pending, event=(active.event + 1),
-    malformed=:new_malformed, last_words=:new_last_words, folds=:new_folds, output_raises=:new_output_raises,
-    final_reason=:new_final_reason, parked=:new_parked, parked_target=:new_parked_target, parked_at=CASE WHEN
-    (:new_parked IS NOT NULL) THEN coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) ELSE NULL END,
-    prompt_tokens=(active.prompt_tokens + :used_prompt_tokens), cached_tokens=(active.cached_tokens +
-    :used_cached_tokens), completion_tokens=(active.completion_tokens + :used_completion_tokens),
-    cost_usd=(active.cost_usd + :used_cost_usd), unpriced=(active.unpriced + :used_unpriced),
+    quarantined=:new_quarantined, pending=:new_pending, malformed=:new_malformed, final_reason=:new_final_reason,
+    last_words=:new_last_words, folds=:new_folds, output_raises=:new_output_raises, prompt_tokens=(active.prompt_tokens
+    + :used_prompt_tokens), cached_tokens=(active.cached_tokens + :used_cached_tokens),
+    completion_tokens=(active.completion_tokens + :used_completion_tokens), cost_usd=(active.cost_usd + :used_cost_usd),
+    unpriced=(active.unpriced + :used_unpriced), attempts=(active.attempts + :used_attempts),
     wasted_tokens=(active.wasted_tokens + :used_wasted_tokens), wasted_cost_usd=(active.wasted_cost_usd +
     :used_wasted_cost_usd), wasted_s=(active.wasted_s + :used_wasted_s), wasted_attempts=(active.wasted_attempts +
-    :used_wasted_attempts), reserved_usd=(active.reserved_usd + :used_reserved_usd), attempts=(active.attempts +
-    :used_attempts)
+    :used_wasted_attempts), reserved_usd=(active.reserved_usd + :used_reserved_usd), event=(active.event + 1),
+    due_at=(coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) + :due_in_s), wait_reason=:new_wait_reason,
+    sent_at=(coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) + :due_in_s), token=NULL, worker_id=NULL,
+    lease_until=NULL, parked=:new_parked, parked_target=:new_parked_target, parked_at=CASE WHEN (:new_parked IS NOT
+    NULL) THEN coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) ELSE NULL END
 WHERE active.run_id = :key_run AND active.token = :key_token
 RETURNING run_id, klass, event;
 
 -- applying.NEXT_STEP
 UPDATE active
 SET phase=:new_phase, step=:new_step, attempt=:new_attempt, failures=:new_failures, deaths=:new_deaths,
-    quarantined=:new_quarantined, due_at=coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)), wait_reason=NULL,
-    sent_at=coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)), token=NULL, worker_id=NULL, lease_until=NULL,
-    pending=:new_pending, event=(active.event + 1), prompt_tokens=(active.prompt_tokens + :used_prompt_tokens),
+    quarantined=:new_quarantined, pending=:new_pending, prompt_tokens=(active.prompt_tokens + :used_prompt_tokens),
     cached_tokens=(active.cached_tokens + :used_cached_tokens), completion_tokens=(active.completion_tokens +
     :used_completion_tokens), cost_usd=(active.cost_usd + :used_cost_usd), unpriced=(active.unpriced + :used_unpriced),
-    wasted_tokens=(active.wasted_tokens + :used_wasted_tokens), wasted_cost_usd=(active.wasted_cost_usd +
-    :used_wasted_cost_usd), wasted_s=(active.wasted_s + :used_wasted_s), wasted_attempts=(active.wasted_attempts +
-    :used_wasted_attempts), reserved_usd=(active.reserved_usd + :used_reserved_usd), attempts=(active.attempts +
-    :used_attempts)
+    attempts=(active.attempts + :used_attempts), wasted_tokens=(active.wasted_tokens + :used_wasted_tokens),
+    wasted_cost_usd=(active.wasted_cost_usd + :used_wasted_cost_usd), wasted_s=(active.wasted_s + :used_wasted_s),
+    wasted_attempts=(active.wasted_attempts + :used_wasted_attempts), reserved_usd=(active.reserved_usd +
+    :used_reserved_usd), event=(active.event + 1), due_at=coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)),
+    wait_reason=NULL, sent_at=coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)), token=NULL, worker_id=NULL,
+    lease_until=NULL
 WHERE active.run_id = :key_run
 RETURNING run_id, klass, event;
 
 -- applying.COUNT_CALL
 UPDATE active
-SET pending=:new_pending, event=(active.event + 1), prompt_tokens=(active.prompt_tokens + :used_prompt_tokens),
+SET pending=:new_pending, prompt_tokens=(active.prompt_tokens + :used_prompt_tokens),
     cached_tokens=(active.cached_tokens + :used_cached_tokens), completion_tokens=(active.completion_tokens +
     :used_completion_tokens), cost_usd=(active.cost_usd + :used_cost_usd), unpriced=(active.unpriced + :used_unpriced),
-    wasted_tokens=(active.wasted_tokens + :used_wasted_tokens), wasted_cost_usd=(active.wasted_cost_usd +
-    :used_wasted_cost_usd), wasted_s=(active.wasted_s + :used_wasted_s), wasted_attempts=(active.wasted_attempts +
-    :used_wasted_attempts), reserved_usd=(active.reserved_usd + :used_reserved_usd), attempts=(active.attempts +
-    :used_attempts)
+    attempts=(active.attempts + :used_attempts), wasted_tokens=(active.wasted_tokens + :used_wasted_tokens),
+    wasted_cost_usd=(active.wasted_cost_usd + :used_wasted_cost_usd), wasted_s=(active.wasted_s + :used_wasted_s),
+    wasted_attempts=(active.wasted_attempts + :used_wasted_attempts), reserved_usd=(active.reserved_usd +
+    :used_reserved_usd), event=(active.event + 1)
 WHERE active.run_id = :key_run
 RETURNING run_id, klass, event;
 
@@ -116,31 +115,31 @@ RETURNING run_id, klass, event;
 DELETE
 FROM active
 WHERE active.run_id = :key_run
-RETURNING run_id, batch_id, owner_id, klass, config_hash, phase, step, attempt, failures, deaths, quarantined, due_at,
-    wait_reason, queue, sent_at, claimed_sent_at, token, worker_id, lease_until, call_limit_s, pending, malformed,
-    last_words, folds, output_raises, final_reason, paused, parked, parked_target, parked_at, deadline_at, admitted_at,
-    charged, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced, wasted_tokens, wasted_cost_usd,
-    wasted_s, wasted_attempts, reserved_usd, attempts, allotment_usd, event + 1 AS event;
+RETURNING run_id, batch_id, owner_id, klass, config_hash, phase, step, attempt, failures, deaths, quarantined, pending,
+    malformed, final_reason, last_words, folds, output_raises, prompt_tokens, cached_tokens, completion_tokens,
+    cost_usd, unpriced, attempts, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts, reserved_usd,
+    allotment_usd, due_at, wait_reason, queue, sent_at, claimed_sent_at, token, worker_id, lease_until, call_limit_s,
+    paused, parked, parked_target, parked_at, deadline_at, admitted_at, charged, event + 1 AS event;
 
 -- applying.LEAVE_UNDER_LEASE
 DELETE
 FROM active
 WHERE active.run_id = :key_run AND active.token = :key_token
-RETURNING run_id, batch_id, owner_id, klass, config_hash, phase, step, attempt, failures, deaths, quarantined, due_at,
-    wait_reason, queue, sent_at, claimed_sent_at, token, worker_id, lease_until, call_limit_s, pending, malformed,
-    last_words, folds, output_raises, final_reason, paused, parked, parked_target, parked_at, deadline_at, admitted_at,
-    charged, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced, wasted_tokens, wasted_cost_usd,
-    wasted_s, wasted_attempts, reserved_usd, attempts, allotment_usd, event + 1 AS event;
+RETURNING run_id, batch_id, owner_id, klass, config_hash, phase, step, attempt, failures, deaths, quarantined, pending,
+    malformed, final_reason, last_words, folds, output_raises, prompt_tokens, cached_tokens, completion_tokens,
+    cost_usd, unpriced, attempts, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts, reserved_usd,
+    allotment_usd, due_at, wait_reason, queue, sent_at, claimed_sent_at, token, worker_id, lease_until, call_limit_s,
+    paused, parked, parked_target, parked_at, deadline_at, admitted_at, charged, event + 1 AS event;
 
 -- applying.LOCK_ACTING
 SELECT active.run_id, active.batch_id, active.owner_id, active.klass, active.config_hash, active.phase, active.step,
-    active.attempt, active.failures, active.deaths, active.quarantined, active.due_at, active.wait_reason, active.queue,
-    active.sent_at, active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s,
-    active.pending, active.event, active.malformed, active.last_words, active.folds, active.output_raises,
-    active.final_reason, active.paused, active.parked, active.parked_target, active.parked_at, active.deadline_at,
-    active.admitted_at, active.charged, active.prompt_tokens, active.cached_tokens, active.completion_tokens,
-    active.cost_usd, active.unpriced, active.wasted_tokens, active.wasted_cost_usd, active.wasted_s,
-    active.wasted_attempts, active.reserved_usd, active.attempts, active.allotment_usd
+    active.attempt, active.failures, active.deaths, active.quarantined, active.pending, active.malformed,
+    active.final_reason, active.last_words, active.folds, active.output_raises, active.prompt_tokens,
+    active.cached_tokens, active.completion_tokens, active.cost_usd, active.unpriced, active.attempts,
+    active.wasted_tokens, active.wasted_cost_usd, active.wasted_s, active.wasted_attempts, active.reserved_usd,
+    active.allotment_usd, active.event, active.due_at, active.wait_reason, active.queue, active.sent_at,
+    active.claimed_sent_at, active.token, active.worker_id, active.lease_until, active.call_limit_s, active.paused,
+    active.parked, active.parked_target, active.parked_at, active.deadline_at, active.admitted_at, active.charged
 FROM active
 WHERE active.run_id = :key_run AND active.step = :key_step AND active.phase = 'act';
 
@@ -195,18 +194,19 @@ UPDATE runs
 SET state=:end_state, error_code=:end_error_code, error_message=:end_error_message, answer=:end_answer,
     partial_answer=:end_partial_answer, steps=:end_steps, prompt_tokens=:final_prompt_tokens,
     cached_tokens=:final_cached_tokens, completion_tokens=:final_completion_tokens, cost_usd=:final_cost_usd,
-    unpriced=:final_unpriced, wasted_tokens=:final_wasted_tokens, wasted_cost_usd=:final_wasted_cost_usd,
-    wasted_s=:final_wasted_s, wasted_attempts=:final_wasted_attempts, reserved_usd=:final_reserved_usd,
-    attempts=:final_attempts, event=:new_event, finished_at=coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0))
+    unpriced=:final_unpriced, attempts=:final_attempts, wasted_tokens=:final_wasted_tokens,
+    wasted_cost_usd=:final_wasted_cost_usd, wasted_s=:final_wasted_s, wasted_attempts=:final_wasted_attempts,
+    reserved_usd=:final_reserved_usd, event=:new_event, finished_at=coalesce(:now, ((julianday('now') - 2440587.5) *
+    86400.0))
 WHERE runs.id = :key_run;
 
 -- applying.ENDING
 INSERT INTO endings (run_id, batch_id, owner_id, state, error_code, steps, charged, prompt_tokens, cached_tokens,
-    completion_tokens, cost_usd, unpriced, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts, reserved_usd,
-    attempts, ended_at) VALUES (:key_run, :final_batch_id, :final_owner_id, :end_state, :end_error_code, :end_steps,
+    completion_tokens, cost_usd, unpriced, attempts, wasted_tokens, wasted_cost_usd, wasted_s, wasted_attempts,
+    reserved_usd, ended_at) VALUES (:key_run, :final_batch_id, :final_owner_id, :end_state, :end_error_code, :end_steps,
     :final_charged, :final_prompt_tokens, :final_cached_tokens, :final_completion_tokens, :final_cost_usd,
-    :final_unpriced, :final_wasted_tokens, :final_wasted_cost_usd, :final_wasted_s, :final_wasted_attempts,
-    :final_reserved_usd, :final_attempts, coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)));
+    :final_unpriced, :final_attempts, :final_wasted_tokens, :final_wasted_cost_usd, :final_wasted_s,
+    :final_wasted_attempts, :final_reserved_usd, coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)));
 
 -- applying.FACTS
 SELECT coalesce(:now, ((julianday('now') - 2440587.5) * 86400.0)) - attempts.claimed_at AS held_s, attempts.reserved_usd

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, get_type_hints
 
 from sqlalchemy import (
     JSON,
@@ -19,7 +21,12 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
+
+from worker.core.moves import State, Tries
+from worker.core.records import Usage
+from worker.core.spending import Sums
 
 metadata = MetaData(
     naming_convention={
@@ -51,36 +58,31 @@ def _number(name: str, default: float | None = None) -> Column[float]:
     return Column(name, Double, nullable=False, server_default=text(str(default)))
 
 
-def _flag(name: str) -> Column[bool]:
-    return Column(name, Boolean, nullable=False, server_default=false())
+def _flag(name: str, default: bool = False) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, server_default=true() if default else false())
 
 
 def _json(name: str) -> Column[Any]:
     return Column(name, JSON(none_as_null=True), nullable=True)
 
 
-def _sums() -> tuple[Column[Any], ...]:
-    """What model calls used and what of it was wasted.
-
-    `reserved_usd` bounds what calls of unknown usage may have cost; `unpriced` counts calls for which not even that is
-    known.
-    """
-    return (
-        _count("prompt_tokens"),
-        _count("cached_tokens"),
-        _count("completion_tokens"),
-        _number("cost_usd", 0.0),
-        _count("unpriced"),
-        _count("wasted_tokens"),
-        _number("wasted_cost_usd", 0.0),
-        _number("wasted_s", 0.0),
-        _count("wasted_attempts"),
-        _number("reserved_usd", 0.0),
-        _count("attempts"),
-    )
+_COLUMNS: dict[object, Callable[[str, Any], Column[Any]]] = {
+    str: lambda name, default: _words(name, str(default)),
+    str | None: lambda name, _: _words(name),
+    int: _count,
+    float: _number,
+    float | None: lambda name, _: _number(name),
+    bool: _flag,
+}
 
 
-SUMS = tuple(column.name for column in _sums())
+def columns_of(record: type) -> tuple[Column[Any], ...]:
+    """A column for each field of a dataclass, of its type and with its default; what may be None may be null."""
+    types, defaults = get_type_hints(record), record()
+    return tuple(_COLUMNS[types[field.name]](field.name, getattr(defaults, field.name)) for field in fields(record))
+
+
+SUMS = tuple(field.name for field in fields(Sums))
 
 _HOT: dict[str, Any] = {"postgresql_with": {"fillfactor": 70}}
 
@@ -106,7 +108,7 @@ batches = Table(
     _words("name", ""), _words("klass", "batch"), _number("weight", 1.0), _number("vtime", 0.0),
     _words("state", "open"), _words("paused_reason"), _words("paused_by"), _words("submission_key"),
     _flag("sealed"), _count("total"), _count("succeeded"), _count("failed"), _count("cancelled"),
-    _count("steps"), *_sums(), _count("watermark"), _number("steps_per_run", 0.0), _flag("eligible"),
+    _count("steps"), *columns_of(Sums), _count("watermark"), _number("steps_per_run", 0.0), _flag("eligible"),
     Column("max_failures", Integer), _number("max_failures_percent"), _json("options"),
     _number("budget_usd"), _number("first_call_usd", 0.0), _number("carried_usd", 0.0),
     _number("created_at", 0.0), _number("finished_at"), _number("cancel_asked_at"),
@@ -121,7 +123,7 @@ runs = Table(
     Column("owner_id", Text, nullable=False), Column("seq", BigInteger, nullable=False),
     _words("custom_id"), _words("question", ""), Column("config_hash", Text, nullable=False),
     _json("metadata"), _words("expected"), _words("state", "queued"), _flag("paused"), _words("error_code"),
-    _words("error_message"), _words("answer"), _words("partial_answer"), _count("steps"), *_sums(),
+    _words("error_message"), _words("answer"), _words("partial_answer"), _count("steps"), *columns_of(Sums),
     _count("event"), _number("created_at", 0.0), _number("started_at"), _number("finished_at"),
     _number("stop_asked_at"), _number("stopped_at"),
     UniqueConstraint("batch_id", "seq"),
@@ -130,30 +132,27 @@ runs = Table(
 
 active = Table(
     "active", metadata, _id("run_id"), _words("batch_id", ""), _words("owner_id", ""), _words("klass", "batch"),
-    _words("config_hash", ""), _words("phase", "think"), _count("step", 1), _count("attempt", 1), _count("failures"),
-    _count("deaths"), _flag("quarantined"), _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"),
-    _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
-    _number("call_limit_s", 300.0), _count("pending"), _count("event"), _count("malformed"),
-    _words("last_words"), _count("folds"), _count("output_raises"),
-    _words("final_reason"), _flag("paused"), _words("parked"), _words("parked_target"), _number("parked_at"),
-    _number("deadline_at"),
-    _number("admitted_at", 0.0), _number("charged", 1.0), *_sums(), _number("allotment_usd"),
+    _words("config_hash", ""), *columns_of(State), *columns_of(Sums), _number("allotment_usd"), _count("event"),
+    _number("due_at", 0.0), _words("wait_reason"), _words("queue", "think"), _number("sent_at"),
+    _number("claimed_sent_at"), _words("token"), _words("worker_id"), _number("lease_until"),
+    _number("call_limit_s", 300.0), _flag("paused"), _words("parked"), _words("parked_target"), _number("parked_at"),
+    _number("deadline_at"), _number("admitted_at", 0.0), _number("charged", 1.0),
     **_HOT,
 )  # fmt: skip
 
 steps = Table(
     "steps", metadata, _id("run_id"), Column("step", Integer, primary_key=True), _words("kind", ""),
     _words("reply"), _words("kept"), _json("message"), _words("thought"), _words("notice"), _words("answer"),
-    _words("finish_reason"), _words("model"), _count("prompt_tokens"), _count("cached_tokens"),
-    _count("completion_tokens"), _number("cost_usd"), _number("latency_s"), _words("token"), _count("event"),
-    _number("created_at", 0.0), _json("extras"), _words("endpoint_id"),
+    _words("finish_reason"), _words("model"), *columns_of(Usage), _number("cost_usd"),
+    _number("latency_s"), _words("token"), _count("event"), _number("created_at", 0.0),
+    _json("extras"), _words("endpoint_id"),
 )  # fmt: skip
 
 tool_calls = Table(
     "tool_calls", metadata, _id("run_id"), Column("step", Integer, primary_key=True),
     Column("call", Integer, primary_key=True), _words("tool", ""), _json("args"), _words("call_id"),
     _words("state", "pending"), _words("outcome"), _words("observation"), _words("queue", ""), _words("held"),
-    _count("attempt", 1), _count("failures"), _count("deaths"), _flag("quarantined"), _number("due_at", 0.0),
+    *columns_of(Tries), _number("due_at", 0.0),
     _words("wait_reason"), _number("sent_at"), _number("claimed_sent_at"), _words("token"), _words("worker_id"),
     _number("lease_until"), _number("started_at"), _number("finished_at"), _count("event"), **_HOT,
 )  # fmt: skip
@@ -161,8 +160,8 @@ tool_calls = Table(
 attempts = Table(
     "attempts", metadata, _id("token"), Column("run_id", Text, nullable=False), _count("step"), _count("call"),
     _count("attempt"), _words("worker_id"), _words("queue"), _number("claimed_at", 0.0), _number("deadline_at"),
-    _number("started_at"), _number("ended_at"), _words("outcome"), _words("error"), _count("prompt_tokens"),
-    _count("cached_tokens"), _count("completion_tokens"), _number("cost_usd"), _number("reserved_usd"),
+    _number("started_at"), _number("ended_at"), _words("outcome"), _words("error"),
+    *columns_of(Usage), _number("cost_usd"), _number("reserved_usd"),
     _flag("wasted"), _count("event"),
     Index(None, "run_id"),
     # For the books of a day. Attempts come in the order of time, so that a BRIN index is tiny and costs nothing.
@@ -172,7 +171,7 @@ attempts = Table(
 
 endings = Table(
     "endings", metadata, _id("run_id"), _words("batch_id", ""), _words("owner_id", ""), _words("state", ""),
-    _words("error_code"), _count("steps"), _number("charged", 1.0), *_sums(), _number("ended_at", 0.0),
+    _words("error_code"), _count("steps"), _number("charged", 1.0), *columns_of(Sums), _number("ended_at", 0.0),
     _number("aside_until"), _words("aside_reason"),
 )  # fmt: skip
 
