@@ -32,7 +32,7 @@ from worker.core.retry import (
 from worker.core.spending import Spent
 from worker.core.states import Outcome, Parked
 from worker.llm.endpoint import EndpointSettings
-from worker.store.control.endpoints import PAUSES_OF_ONE, Pause, pause, why_paused
+from worker.store.control.endpoints import PAUSES_OF_ONE, Pause, answered_small, pause, why_paused
 from worker.store.hot.interface import StepRecord, ThinkWork
 from worker.tasks.runtime import Runtime
 
@@ -152,11 +152,12 @@ def _transient(
         return out_of_order(rt, endpoint, error)
     elif error.pauses_endpoint:
         rt.throttle.refused(endpoint)
-    last = not tries_left(error, failures, most)
+    suspect = may_be_down(error, failures)
+    last = not tries_left(error, failures, most) or (suspect and answered_small(rt.store, work.lease))
     if last and may_be_too_long(error, work.hot.step, work.hot.folds):
         return Overflowed(error.message)
-    answers_others = (last or may_be_down(error, failures)) and _answers_others(rt, work, endpoint)
-    match verdict(error, failures, most, answers_others):
+    answers_others = (last or suspect) and _answers_others(rt, work, endpoint)
+    match verdict(error, failures, failures if last else most, answers_others):
         case Verdict.PAUSE:
             return out_of_order(rt, endpoint, error)
         case Verdict.GIVE_UP:

@@ -15,7 +15,7 @@ from worker.store.schema.tables import active, attempts, endpoints
 from worker.store.session import NOW, AnyRow, Store
 
 PROBE_FIRST_S, PROBE_MOST_S = 15.0, 600.0
-TURNED_AWAY_FOR_LONG = 4
+TURNED_AWAY_FOR_LONG = 3
 """Refusals of one step without a time to come back, after which an endpoint that answers nobody else is paused."""
 PAUSES_OF_ONE = 2
 """Failures of one step that paused its endpoint, though it answered others afterwards; the next one ends the run."""
@@ -188,10 +188,14 @@ def answered_since_failure(store: Store, endpoint_id: str, lease: Lease, failure
 
 def failures_of(lease: Lease) -> Select[tuple[float]]:
     """When the model calls of this step failed."""
+    return _calls_of(lease, Outcome.ERROR)
+
+
+def _calls_of(lease: Lease, outcome: Outcome) -> Select[tuple[float]]:
     return (
         select(attempts.c.ended_at)
         .where(attempts.c.run_id == lease.run_id, attempts.c.step == lease.step, attempts.c.call == 0)
-        .where(attempts.c.outcome == Outcome.ERROR.value)
+        .where(attempts.c.outcome == outcome.value)
     )
 
 
@@ -201,6 +205,12 @@ def turned_away_for_long(store: Store, endpoint_id: str, lease: Lease) -> bool:
     with store.read() as tx:
         refused = len(tx.execute(failures_of(lease).limit(before)).all())
     return refused == before and not answered_since_failure(store, endpoint_id, lease, before)
+
+
+def answered_small(store: Store, lease: Lease) -> bool:
+    """Whether a small request was answered in place of this step's own, which had failed."""
+    with store.read() as tx:
+        return tx.execute(_calls_of(lease, Outcome.OK).limit(1)).first() is not None
 
 
 def has_failed(store: Store, lease: Lease) -> bool:
