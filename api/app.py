@@ -14,25 +14,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from api import problems, schema
 from api.context import Context
 from api.guard import Guard
+from api.http_methods import Verbs, ways
 from api.listening import Listener
-from api.names import known_names_only
-from api.routes import (
-    artifacts,
-    batch_events,
-    batches,
-    events,
-    health,
-    held,
-    look,
-    models,
-    reference,
-    results,
-    runs,
-    usage,
-)
+from api.routes import artifacts, batch_events, batches, events, health, held, models, reference, results, runs, usage
+from api.routes import inventory as look
 from api.scores import Scores
+from api.unknown_parameters import known_names_only
 from api.upload import Rooms
-from api.verbs import Verbs, ways
 from tools.registry import load_tools
 from worker.admitter import Admitter, capacity_of
 from worker.agents import load_agents

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from api.budget import FirstCalls
 from api.context import Context
-from api.filling import Fingerprint, signs_of_life
 from api.problems import BadInputLine, Conflict, EmptyInput
+from api.submission_progress import Fingerprint, signs_of_life
 from worker.core.config import RunConfig
 from worker.core.errors import UserError
 from worker.core.records import JsonObject

@@ -18,8 +18,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from worker.change_notices import Hints, heard
 from worker.core.work_messages import WorkMessage
-from worker.hints import Hints, heard
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Dispatcher:
         self._hints.add(run_ids)
 
     def heard(self) -> Iterator[list[str]]:
-        """Which runs others say have changed, for ever; see `worker.hints.heard`."""
+        """Which runs others say have changed, for ever; see `worker.change_notices.heard`."""
         return heard(self.redis)
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:

@@ -10,9 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from api.bodies import batch_body
 from api.context import Context, Here
-from api.filling import Fingerprint
 from api.intake import Intake, Taken
-from api.names import each_once
 from api.options import BatchOptions, checked, names_among
 from api.paging import Cursor, Limit, id_cursor, page
 from api.problems import Conflict, EmptyInput, Problem, Unsupported, no_batch
@@ -20,6 +18,8 @@ from api.schema import WITH_BODY, answers
 from api.shapes import Page
 from api.shapes_batches import Batch, BatchChanged, BatchDetails, BatchRetried
 from api.shapes_batches import Submitted as SubmittedShape
+from api.submission_progress import Fingerprint
+from api.unknown_parameters import each_once
 from api.upload import parsed, read_in_thread
 from api.views import batch_details, batch_view, one_batch
 from worker.core.errors import ErrorCode

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import Context, Here
 from api.schema import answers
-from api.shapes_look import Alive, Ready
+from api.shapes_inventory import Alive, Ready
 from worker.core.records import JsonObject
 from worker.store.queries.admission import admission_health
 from worker.store.schema.migrate import mismatch

@@ -13,7 +13,7 @@ from api.context import Context, Here
 from api.problems import NotFound
 from api.schema import WITH_BODY, answers
 from api.shapes import Page
-from api.shapes_look import ModelChanged, ModelEndpoint
+from api.shapes_inventory import ModelChanged, ModelEndpoint
 from worker.agents import endpoint_of
 from worker.core.errors import UserError
 from worker.core.given import Given

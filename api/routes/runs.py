@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api.bodies import RUN_BODY
 from api.context import Context, Here
-from api.filling import Fingerprint
 from api.guard import JSON
 from api.intake import Defaults, Intake
 from api.options import RunOptions, checked
@@ -16,6 +15,7 @@ from api.paging import Cursor, Limit, id_cursor, is_count, no_cursor, page
 from api.problems import Conflict, Problem, Unsupported, no_batch, no_run
 from api.schema import WITH_BODY, answers
 from api.shapes import Asked, Page, Run, RunChanged, RunDetails
+from api.submission_progress import Fingerprint
 from api.upload import parsed, read_whole
 from api.views import attempt_view, dialect_of, run_view, trace_view
 from worker.core.errors import ErrorCode

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from api.context import Here
 from api.schema import answers
 from api.shapes import Page
-from api.shapes_look import Day
+from api.shapes_inventory import Day
 from api.views import money
 from worker.core.records import JsonObject
 from worker.results.record import usage

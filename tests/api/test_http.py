@@ -15,11 +15,11 @@ import httpx2
 import pytest
 import uvicorn
 
-from api import wire as wire_module
+from api import early_errors as wire_module
 from api.app import create_app
 from api.binding import same_origin
+from api.early_errors import MOST_HEAD_BYTES, Wire
 from api.guard import MAX_BODY_BYTES
-from api.wire import MOST_HEAD_BYTES, Wire
 from tests.api.conftest import Api, make_context
 from tests.services.process import free_port
 from tests.services.waiting import wait_until

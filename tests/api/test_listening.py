@@ -23,8 +23,8 @@ from tests.services.process import free_port
 from tests.services.redis import RedisServer
 from tests.services.waiting import wait_until
 from tests.store.conftest import World
+from worker.change_notices import HINT_CHANNEL, Hints
 from worker.dispatch import Dispatcher, connect_redis
-from worker.hints import HINT_CHANNEL, Hints
 from worker.store.session import Store
 
 

@@ -16,7 +16,7 @@ from api.bodies import GivenQuestion
 from api.options import BatchOptions, RunOptions
 from api.shapes import Artifacts, Asked, ErrorBody, HeldCalls, Page, Run, RunChanged, RunDetails
 from api.shapes_batches import Batch, BatchChanged, BatchDetails, BatchRetried, Submitted  # fmt: skip
-from api.shapes_look import (
+from api.shapes_inventory import (
     AgentShown,
     Alive,
     Day,

@@ -12,7 +12,7 @@ from tests.store.conftest import World
 from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.store.admission.retry import retry_batch
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.writes import reserve
 from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.schema.tables import active, attempts, runs, workers

@@ -9,7 +9,7 @@ import pytest
 
 from tests.limits.fleet import START_S, Fleet
 from worker.core.config import EndpointLimits
-from worker.limits.limiter import At, Granted, Limiter, limiter_client
+from worker.limits.limiter import Granted, Limiter, RetryAt, limiter_client
 
 START_MS = int(START_S * 1000)
 NO_LIMITS = EndpointLimits()
@@ -51,7 +51,7 @@ def test_many_refusals_of_one_overload_halve_it_once(limiter: Limiter) -> None:
 def test_it_ends_by_itself_and_then_nothing_waits(limiter: Limiter) -> None:
     limiter.penalise("endpoint", recent_per_min=4, clock_ms=START_MS)
     limiter.acquire("endpoint", NO_LIMITS, 0, "a", 0, clock_ms=START_MS)
-    assert isinstance(limiter.acquire("endpoint", NO_LIMITS, 0, "b", 0, clock_ms=START_MS), At)
+    assert isinstance(limiter.acquire("endpoint", NO_LIMITS, 0, "b", 0, clock_ms=START_MS), RetryAt)
     limiter._script.registered_client.delete("stepmill:limits:endpoint:adaptive")
     assert isinstance(limiter.acquire("endpoint", NO_LIMITS, 0, "c", 0, clock_ms=START_MS + 90_000), Granted)
     assert isinstance(limiter.acquire("endpoint", NO_LIMITS, 0, "d", 0, clock_ms=START_MS + 90_000), Granted)

@@ -11,7 +11,7 @@ import redis
 from tests.limits.fleet import START_S, Fleet, most_at_once, most_in_a_minute
 from tests.services.redis import RedisServer
 from worker.core.config import EndpointLimits
-from worker.limits.limiter import PREFIX, At, Granted, Limiter, limiter_client
+from worker.limits.limiter import PREFIX, Granted, Limiter, RetryAt, limiter_client
 
 START_MS = int(START_S * 1000)
 
@@ -120,7 +120,7 @@ def test_a_killed_worker_leaks_no_slot(limiter: Limiter) -> None:
     limits = EndpointLimits(concurrent=1)
     granted = limiter.acquire("endpoint", limits, 0, "killed", 0, hold_s=30, clock_ms=START_MS)
     assert isinstance(granted, Granted)
-    assert isinstance(limiter.acquire("endpoint", limits, 0, "next", 0, clock_ms=START_MS + 29_000), At)
+    assert isinstance(limiter.acquire("endpoint", limits, 0, "next", 0, clock_ms=START_MS + 29_000), RetryAt)
     assert isinstance(limiter.acquire("endpoint", limits, 0, "next", 0, clock_ms=START_MS + 31_000), Granted)
 
 
@@ -130,8 +130,8 @@ def test_a_place_is_kept_for_who_asks_again(limiter: Limiter) -> None:
     assert isinstance(limiter.acquire("endpoint", limits, 0, "a", 100.0, clock_ms=START_MS), Granted)
     first = limiter.acquire("endpoint", limits, 0, "b", 100.0, clock_ms=START_MS)
     again = limiter.acquire("endpoint", limits, 0, "b", 105.0, clock_ms=START_MS + 5_000)
-    assert isinstance(first, At)
-    assert isinstance(again, At)
+    assert isinstance(first, RetryAt)
+    assert isinstance(again, RetryAt)
     assert first.due_s == pytest.approx(again.due_s, abs=0.01)
     assert 110 < first.due_s < 111
 
@@ -142,7 +142,7 @@ def test_slots_are_given_only_a_short_way_ahead_so_that_cancelled_runs_waste_lit
         limiter.acquire("endpoint", EndpointLimits(requests_per_min=60), 0, f"run-{n}", 0.0, clock_ms=START_MS)
         for n in range(500)
     ]
-    dues = [answer.due_s for answer in answers if isinstance(answer, At)]
+    dues = [answer.due_s for answer in answers if isinstance(answer, RetryAt)]
     assert len(dues) == 499
     assert max(dues) <= 31
     late = limiter.acquire("endpoint", EndpointLimits(requests_per_min=60), 0, "later", 0.0, clock_ms=START_MS + 40_000)
@@ -154,7 +154,7 @@ def test_other_models_go_on_at_full_speed(limiter: Limiter) -> None:
     warm(limiter, "fast")
     limits = EndpointLimits(requests_per_min=1)
     limiter.acquire("slow", limits, 0, "a", 0, clock_ms=START_MS)
-    assert isinstance(limiter.acquire("slow", limits, 0, "b", 0, clock_ms=START_MS), At)
+    assert isinstance(limiter.acquire("slow", limits, 0, "b", 0, clock_ms=START_MS), RetryAt)
     assert isinstance(limiter.acquire("fast", limits, 0, "b", 0, clock_ms=START_MS), Granted)
 
 
@@ -164,7 +164,7 @@ def test_a_call_larger_than_the_whole_limit_goes_when_nothing_else_is_used(limit
     huge = limiter.acquire("endpoint", limits, 50_000, "huge", 0, clock_ms=START_MS)
     assert isinstance(huge, Granted)
     assert huge.tokens == 1_000
-    assert isinstance(limiter.acquire("endpoint", limits, 10, "small", 0, clock_ms=START_MS + 1_000), At)
+    assert isinstance(limiter.acquire("endpoint", limits, 10, "small", 0, clock_ms=START_MS + 1_000), RetryAt)
 
 
 def test_what_a_call_did_not_use_is_there_for_others_and_unknown_use_keeps_its_reservation(limiter: Limiter) -> None:
@@ -176,7 +176,7 @@ def test_what_a_call_did_not_use_is_there_for_others_and_unknown_use_keeps_its_r
     second = limiter.acquire("endpoint", limits, 800, "second", 0, clock_ms=START_MS + 25_000)
     assert isinstance(second, Granted), "100 and 800 fit"
     limiter.settle("endpoint", second, None, clock_ms=START_MS + 26_000)
-    assert isinstance(limiter.acquire("endpoint", limits, 300, "third", 0, clock_ms=START_MS + 50_000), At)
+    assert isinstance(limiter.acquire("endpoint", limits, 300, "third", 0, clock_ms=START_MS + 50_000), RetryAt)
 
 
 def test_every_key_expires(limiter: Limiter, client: redis.Redis) -> None:
@@ -193,7 +193,7 @@ def test_every_key_expires(limiter: Limiter, client: redis.Redis) -> None:
 def test_redis_counts_on_its_own_clock_and_answers_on_the_callers(limiter: Limiter) -> None:
     limits = EndpointLimits(requests_per_min=6)
     answers = [limiter.acquire("endpoint", limits, 0, f"run-{n}", 5_000.0) for n in range(2)]
-    dues = [answer.due_s for answer in answers if isinstance(answer, At)]
+    dues = [answer.due_s for answer in answers if isinstance(answer, RetryAt)]
     assert len(dues) == 2, "a Redis without memory starts with nothing to give"
     assert 5_010 < dues[0] < dues[1] < 5_030
 

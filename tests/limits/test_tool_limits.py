@@ -9,7 +9,7 @@ from redis import Redis
 
 from tests.services.waiting import wait_until
 from tools.base import Tool, tool
-from worker.limits.limiter import At, Granted, Limiter, limiter_client
+from worker.limits.limiter import Granted, Limiter, RetryAt, limiter_client
 from worker.limits.tool_limits import ToolLimits
 
 
@@ -50,7 +50,7 @@ def test_no_more_calls_go_at_once_than_the_tool_allows(limits: ToolLimits, redis
     first = granted(limits, looked_up, "run.1.1")
     granted(limits, looked_up, "run.1.2")
     third = limits.slot(looked_up, "run.1.3")
-    assert isinstance(third, At), "the third is told when, and holds no worker meanwhile"
+    assert isinstance(third, RetryAt), "the third is told when, and holds no worker meanwhile"
     limits.free(looked_up, first)
     granted(limits, looked_up, "run.1.3")
 
@@ -71,7 +71,7 @@ def test_an_equal_call_is_answered_from_an_earlier_one(limits: ToolLimits) -> No
 def test_an_absent_redis_makes_calls_wait_and_answers_unknown(limits: ToolLimits) -> None:
     nowhere = limiter_client("redis://127.0.0.1:1/0")
     lost = ToolLimits(Limiter(nowhere), nowhere)
-    assert isinstance(lost.slot(looked_up, "run.1.1"), At)
+    assert isinstance(lost.slot(looked_up, "run.1.1"), RetryAt)
     assert lost.known(looked_up, {"word": "a"}) is None
     lost.keep(looked_up, {"word": "a"}, "kept nowhere")
     assert limits.known(looked_up, {"word": "a"}) is None

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from worker.core.endings import Ending, ending_of
 from worker.core.errors import BrokenOff, CallEnded, ContentFilter, EndpointFailed, QuotaExhausted, RateLimited
+from worker.core.finish_reasons import Ending, ending_of
 from worker.core.records import Usage
 from worker.llm.reply import read_completion, unreadable_call
 

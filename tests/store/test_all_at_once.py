@@ -29,7 +29,7 @@ from worker.store.control.stopping import (
     resume_run,
     unfinished_cancels,
 )
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.writes import apply_call, apply_think, claim_call, claim_think, start_call
 from worker.store.recovery.invariants import check
 from worker.store.recovery.sweeps import end_overdue, mark_sent_again, park_paused, unanswered

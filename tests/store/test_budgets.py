@@ -20,7 +20,7 @@ from worker.store.admission.submit import NewBatch, NewRun, add_runs, open_batch
 from worker.store.configurations import put_configuration
 from worker.store.control.stopping import cancel_run, resume_batch
 from worker.store.hot.interface import Lease
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.writes import apply_think, claim_think, reserve
 from worker.store.recovery.invariants import check
 from worker.store.recovery.takeover import OpenAttempt, release

@@ -15,7 +15,7 @@ from worker.core.records import Usage
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.store.admission.admit import admit
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.readback import landed, reclaimed, started
 from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
 from worker.store.recovery.takeover import OpenAttempt, release

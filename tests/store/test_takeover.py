@@ -13,7 +13,7 @@ from worker.core.spending import Spent
 from worker.core.states import Outcome, WorkerState
 from worker.core.work_messages import WorkMessage
 from worker.store.hot.interface import Applied
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.parameters import hot_of
 from worker.store.hot.writes import apply_think, claim_call, claim_think, start_call
 from worker.store.recovery.liveness import Pulse, beat, beats, declare_dead, set_state

@@ -43,8 +43,9 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_built_in_tools_load_without_problems() -> None:
     loaded = load_tools()
     assert loaded.problems == []
-    assert list(loaded.tools)[:2] == ["calculator", "current_time"]
-    assert [tool.name for tool in loaded.groups()["local"]][:1] == ["calculator"]
+    assert {"calculator", "web_search"} <= set(loaded.tools), "each file beside the machinery is a tool"
+    assert not {"base", "registry"} & set(loaded.tools)
+    assert "calculator" in [tool.name for tool in loaded.groups()["local"]]
 
 
 @pytest.mark.usefixtures("own_modules")

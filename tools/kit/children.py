@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from tools.kit.held import held_bytes, locks, mappings
 from tools.kit.process_tree import descendants, kill
+from tools.kit.resource_usage import held_bytes, locks, mappings
 
 POLL_S = 0.1
 _LOCKS, _MAPPINGS = 4096, 200_000

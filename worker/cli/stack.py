@@ -91,7 +91,7 @@ def serve_command(host: str, port: int) -> None:
     import uvicorn
 
     from api.binding import check_bind
-    from api.wire import Wire
+    from api.early_errors import Wire
     from worker.local.ports import port_in_use
 
     check_bind(host, settings())

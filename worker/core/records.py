@@ -79,7 +79,7 @@ class ToolRequest:
     args: JsonObject | str
     call_id: str | None = None
     extra: JsonObject = field(default_factory=dict, compare=False)
-    """What the call carried beyond the chat API (`worker.core.echo`); two calls are the same whatever it says."""
+    """What the call carried beyond the chat API (`worker.core.provider_extras`); it does not count in comparisons."""
 
 
 @dataclass(frozen=True, slots=True)

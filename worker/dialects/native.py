@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from worker.core.echo import tied_id, with_extra
+from worker.core.provider_extras import tied_id, with_extra
 from worker.core.records import (
     Actions,
     Answer,

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from worker.core.states import Outcome
 from worker.core.work_messages import WorkMessage
 from worker.faults import reach
-from worker.fleet.inspector import Inspector
+from worker.fleet.invariant_checker import InvariantChecker
 from worker.store.control import parking
 from worker.store.control.endpoints import reopen_due
 from worker.store.control.stopping import Stopped, cancel_chunk, unfinished_cancels
@@ -37,7 +37,7 @@ class Sweeper:
         self._rt = rt
         self._pulse = Pulse(rt.settings.dead_after_ticks)
         self._idempotent = {tool.name: tool.idempotent for tool in rt.registry.tools.values()}
-        self._inspector = Inspector(rt.store)
+        self._inspector = InvariantChecker(rt.store)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
 
@@ -58,7 +58,7 @@ class Sweeper:
         """One look at everything. An outage ends it early and proves nothing about anybody."""
         steps: tuple[Callable[[], object], ...] = (
             self.declare_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
-            self.ring_again, self.inspect,
+            self.send_again, self.inspect,
         )  # fmt: skip
         try:
             for step in steps:
@@ -108,7 +108,7 @@ class Sweeper:
         moved += parking.park_unserved(store, served, self._rt.settings.park_after_s)
         return moved + parking.free_served(store, served)
 
-    def ring_again(self) -> list[WorkMessage]:
+    def send_again(self) -> list[WorkMessage]:
         """Sends again the messages that were lost, on evidence only."""
         waiting = sweeps.unanswered(self._rt.store, self._rt.settings.resend_after_s)
         if not waiting:

@@ -44,7 +44,7 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class RetryAt:
     """Not now: ask again at `due_s`, on the caller's clock, with the same token id; its place is kept."""
 
     due_s: float
@@ -85,7 +85,7 @@ class Limiter:
         *,
         hold_s: float = HOLD_S,
         clock_ms: int | None = None,
-    ) -> Granted | At:
+    ) -> Granted | RetryAt:
         """Asks to start a call that uses at most `tokens` at the endpoint named by `key`.
 
         `token_id` names the attempt; asking again with it keeps its place. `now_s` is the clock that the answer is
@@ -98,7 +98,7 @@ class Limiter:
         self._mark, self._mark_seen_at = mark, time.monotonic()
         if granted:
             return Granted(token_id, min(tokens, limits.tokens_per_min or 0), booked[0], second, at_ms)
-        return At(now_s + wait_ms / 1000)
+        return RetryAt(now_s + wait_ms / 1000)
 
     def settle(self, key: str, granted: Granted, used_tokens: int | None, clock_ms: int | None = None) -> None:
         """The call has ended: frees its slot and counts what it used; None: unknown, the reservation stands."""

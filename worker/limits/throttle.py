@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from worker.core.records import Usage
 from worker.limits.endpoint_pauses import EndpointPauses
-from worker.limits.limiter import At, Granted, Limiter
+from worker.limits.limiter import Granted, Limiter, RetryAt
 from worker.llm.endpoint import EndpointSettings
 from worker.store.control.endpoints import slow_down
 from worker.store.recovery.liveness import thinkers
@@ -58,7 +58,7 @@ class Throttle:
         self._store = store
         self._recent = Recent()
 
-    def ask(self, endpoint: EndpointSettings, place: str, prompt_bytes: int) -> Granted | At | None:
+    def ask(self, endpoint: EndpointSettings, place: str, prompt_bytes: int) -> Granted | RetryAt | None:
         """None: no limit is in force. `place` names the step, so that a step that asks again keeps its place."""
         now = time.monotonic()
         if not endpoint.limits and not self._pauses.slowed(endpoint.endpoint_id):
@@ -74,7 +74,7 @@ class Throttle:
             return answer
         except RedisError as error:
             log.warning("The limiter cannot be asked (%s): the call waits", type(error).__name__)
-            return At(now + WITHOUT_REDIS_S)
+            return RetryAt(now + WITHOUT_REDIS_S)
 
     def settle(self, endpoint: EndpointSettings, granted: Granted | None, usage: Usage | None) -> None:
         """The call has ended; unknown usage leaves the reservation standing."""

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from tools.base import Tool
 from worker.core.config import EndpointLimits
-from worker.limits.limiter import At, Granted, Limiter
+from worker.limits.limiter import Granted, Limiter, RetryAt
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class ToolLimits:
         self._limiter = limiter
         self._redis = redis
 
-    def slot(self, tool: Tool, place: str) -> Granted | At | None:
+    def slot(self, tool: Tool, place: str) -> Granted | RetryAt | None:
         """None: the tool has no bound. `place` names the call, so that one that asks again keeps its place."""
         if tool.concurrency is None:
             return None
@@ -37,7 +37,7 @@ class ToolLimits:
             return self._limiter.acquire(_key(tool), limits, 0, place, now, hold_s=tool.timeout_s + 30.0)
         except RedisError as error:
             log.warning("The bound of %s cannot be asked (%s): its call waits", tool.name, type(error).__name__)
-            return At(now + WITHOUT_REDIS_S)
+            return RetryAt(now + WITHOUT_REDIS_S)
 
     def free(self, tool: Tool, slot: Granted | None) -> None:
         """The call has ended. A slot that could not be given back falls free by itself."""

@@ -1,1 +1,1 @@
-"""The model client, its deadlines, error classes, prices and the limits shared over the fleet."""
+"""The model client: requests and replies, deadlines, prices, and what an endpoint's errors mean."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worker.core.echo import echoed, without_echo
 from worker.core.errors import CallEnded, ModelRejected, OutputLimitTooLarge, ToolsUnsupported, UnknownError
+from worker.core.provider_extras import echoed, without_echo
 from worker.core.records import Adaptation, JsonObject, Message
 from worker.llm.errorbody import ErrorBody
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from worker.core.echo import echoed
 from worker.core.errors import ModelRejected, ToolsUnsupported, UnknownError
+from worker.core.provider_extras import echoed
 from worker.core.records import Adaptation
 from worker.llm.adaptations import NEEDED, OUTPUT_LIMITS, Refusal, has_unnamed_results, instructs
 

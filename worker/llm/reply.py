@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worker.core.endings import Ending, ending_of, reason_text, tells_of_trouble
 from worker.core.errors import BadReply, BrokenOff, CallEnded, ContentFilter, UnknownError
+from worker.core.finish_reasons import Ending, ending_of, reason_text, tells_of_trouble
 from worker.core.records import JsonObject, Reply, Usage
 from worker.llm.bodies import read_body
 from worker.llm.classify import from_status

@@ -15,7 +15,7 @@ from worker.core.states import Outcome
 from worker.store.control.stopping import note_stopped
 from worker.store.hot.due_messages import work_messages_for
 from worker.store.hot.interface import Applied, Lease
-from worker.store.hot.money import note_waste
+from worker.store.hot.late_usage import note_waste
 from worker.store.hot.readback import landed, reclaimed
 from worker.store.recovery.takeover import OpenAttempt, release
 from worker.store.session import Store, new_token

@@ -8,12 +8,12 @@ from itertools import takewhile
 
 from tools.base import BadArguments, Tool
 from worker.core.config import RunConfig
-from worker.core.echo import message_extra, to_store, untied
-from worker.core.endings import Ending, ending_of
+from worker.core.finish_reasons import Ending, ending_of
 from worker.core.folding import BYTES_PER_TOKEN, fold
 from worker.core.loops import looping
 from worker.core.machine import FINAL_REASONS, MAX_FOLDS, last_step, output_tokens
 from worker.core.moves import Acted, Answered, Hot, NewCall, ThinkEvent, Unreadable, UsedUp
+from worker.core.provider_extras import message_extra, to_store, untied
 from worker.core.records import (
     Actions,
     Answer,

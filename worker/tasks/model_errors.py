@@ -40,7 +40,7 @@ NO_CALL = Spent(Outcome.DEFERRED)
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ThinkResult:
     """What came of a model call: the event, what it used, and what it leaves in the history."""
 
     event: ThinkEvent
@@ -48,16 +48,16 @@ class Thought:
     record: StepRecord | None = None
 
 
-def closed(endpoint: EndpointSettings, why: Pause) -> Thought:
+def closed(endpoint: EndpointSettings, why: Pause) -> ThinkResult:
     """The call was not made, since its endpoint is paused."""
-    return Thought(
+    return ThinkResult(
         GivenBack(Outcome.DEFERRED, reason=why.sentence, park=Parking(Parked.MODEL, endpoint.endpoint_id)), NO_CALL
     )
 
 
 def ended_without_reply(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, config: RunConfig
-) -> Thought:
+) -> ThinkResult:
     """What follows. Endpoints are paused here, for the whole fleet."""
     spent = spent_in_vain(rt, endpoint, ended)
     if isinstance(ended, RunError) and ended.status is not None:
@@ -65,18 +65,18 @@ def ended_without_reply(
     match ended:
         case Stopped(reason=StopReason.HAND_BACK):
             given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
-            return Thought(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
+            return ThinkResult(GivenBack(Outcome.HANDED_BACK, reason="its worker was stopped"), given)
         case Stopped():
-            return Thought(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
+            return ThinkResult(GivenBack(Outcome.STOPPED), replace(spent, outcome=Outcome.STOPPED, error=None))
         case OperatorError():
-            return Thought(_operators(rt, work, endpoint, ended, config), spent)
+            return ThinkResult(_operators(rt, work, endpoint, ended, config), spent)
         case TransientError():
-            return Thought(_transient(rt, work, endpoint, ended, config), spent)
+            return ThinkResult(_transient(rt, work, endpoint, ended, config), spent)
         case ContextOverflow():
-            return Thought(Overflowed(ended.message), spent)
+            return ThinkResult(Overflowed(ended.message), spent)
         case RunError():
-            return Thought(Rejected(ended.code, ended.message), spent)
-    return Thought(ModelFailed(ended.message, 5.0, ended.message), spent)
+            return ThinkResult(Rejected(ended.code, ended.message), spent)
+    return ThinkResult(ModelFailed(ended.message, 5.0, ended.message), spent)
 
 
 def spent_in_vain(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> Spent:

@@ -20,7 +20,7 @@ from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings, ModelRequest
 from worker.store.control.endpoints import has_failed
 from worker.store.hot.interface import ThinkWork
-from worker.tasks.model_errors import Thought, out_of_order, spent_in_vain
+from worker.tasks.model_errors import ThinkResult, out_of_order, spent_in_vain
 from worker.tasks.runtime import Runtime
 
 QUESTION = "Answer with the one word: ready"
@@ -41,15 +41,17 @@ def small(request: ModelRequest) -> ModelRequest:
     return replace(request, messages=[*told, dict(asked)])
 
 
-def answered(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Thought:
+def answered(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> ThinkResult:
     """The endpoint answers: the run's own request comes next, and its failures count against it."""
     cost = rt.prices.cost_usd(endpoint.model, reply.usage)
     spent = Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, wasted=True, billed=True)
-    return Thought(GivenBack(Outcome.DEFERRED, reason="its endpoint answers others; its own request is next"), spent)
+    return ThinkResult(
+        GivenBack(Outcome.DEFERRED, reason="its endpoint answers others; its own request is next"), spent
+    )
 
 
-def refused(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> Thought | None:
+def refused(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> ThinkResult | None:
     """What follows where even so small a request is refused for what it is; None: it failed as any call may."""
     if not isinstance(ended, RunError):
         return None
-    return Thought(out_of_order(rt, endpoint, ended), spent_in_vain(rt, endpoint, ended))
+    return ThinkResult(out_of_order(rt, endpoint, ended), spent_in_vain(rt, endpoint, ended))

@@ -22,7 +22,7 @@ from worker.core.moves import GivenBack, ModelFailed, OverBudget, ThinkEvent, Us
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
-from worker.limits.limiter import At
+from worker.limits.limiter import RetryAt
 from worker.llm.classify import FREE
 from worker.llm.client import ModelReply
 from worker.llm.endpoint import EndpointSettings
@@ -34,7 +34,7 @@ from worker.tasks import money, small_probe
 from worker.tasks.attempt import Announced, AttemptFailed, Discarded, apply, claim, follow_up
 from worker.tasks.conversation import prompt, read_reply
 from worker.tasks.database_retry import retry_on_outage
-from worker.tasks.model_errors import NO_CALL, Thought, closed, ended_without_reply
+from worker.tasks.model_errors import NO_CALL, ThinkResult, closed, ended_without_reply
 from worker.tasks.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def _carry_out(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
     return thought.record.kind if thought.record else thought.spent.outcome
 
 
-def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Thought:
+def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> ThinkResult:
     try:
         endpoint = _endpoint(rt, work, config)
         pause = rt.pauses.closed(endpoint.endpoint_id, work.lease.run_id)
@@ -79,16 +79,16 @@ def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Tho
     except Discarded:
         raise
     except UserError as error:
-        return Thought(
+        return ThinkResult(
             ModelFailed(error.message, 30.0, error.message, counts=False), Spent(Outcome.ERROR, error.message)
         )
     except SQLAlchemyError as error:
         reason = f"the database is away ({type(error).__name__})"
-        return Thought(ModelFailed(reason, 1.0, reason, counts=False), Spent(Outcome.DEFERRED))
+        return ThinkResult(ModelFailed(reason, 1.0, reason, counts=False), Spent(Outcome.DEFERRED))
     except Exception as error:  # a bug of ours must not leave the run without a next event
         log.exception("The model call of %s failed inside stepmill", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
-        return Thought(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
+        return ThinkResult(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
 
 
 def _endpoint(rt: Runtime, work: ThinkWork, config: RunConfig) -> EndpointSettings:
@@ -98,19 +98,19 @@ def _endpoint(rt: Runtime, work: ThinkWork, config: RunConfig) -> EndpointSettin
     return replace(endpoint, max_output_tokens=output_tokens(work.hot, config))
 
 
-def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSettings, abort: Abort) -> Thought:
+def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSettings, abort: Abort) -> ThinkResult:
     past, _ = retry_on_outage("history", lambda: history(rt.store, work.lease.run_id, work.lease.step))
     tools = rt.registry.known(config.tools)
     asked = prompt(config, rt.system_prompt(work.config_hash), tools, past, work.hot, endpoint.endpoint_id)
     request = endpoint.request(asked.messages, request_id=work.lease.token, stop=asked.stop, extra=asked.extra)
     bound_usd = money.bound_usd(rt.prices, request, work.hot)
     if bound_usd is not None and not money.fits(work.hot, bound_usd):
-        return Thought(OverBudget(bound_usd), NO_CALL)
+        return ThinkResult(OverBudget(bound_usd), NO_CALL)
     known, probe = rt.learning.of(endpoint.endpoint_id), small_probe.asks_small(rt, work, endpoint)
     slot = rt.throttle.ask(endpoint, f"{work.lease.run_id}.{work.lease.step}", asked.size_bytes)
-    if isinstance(slot, At):
+    if isinstance(slot, RetryAt):
         wait_s = max(0.05, slot.due_s - time.monotonic())
-        return Thought(GivenBack(Outcome.DEFERRED, wait_s, "the rate limit of its model"), NO_CALL)
+        return ThinkResult(GivenBack(Outcome.DEFERRED, wait_s, "the rate limit of its model"), NO_CALL)
     if bound_usd is not None and not _reserved(rt, work, bound_usd):
         rt.throttle.settle(endpoint, slot, FREE)
         raise Discarded
@@ -135,7 +135,7 @@ def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSett
 
 def _heard(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, reply: ModelReply, read: Reader, config: RunConfig
-) -> Thought:
+) -> ThinkResult:
     """What follows from a reply that came."""
     spent = _spent(rt, endpoint, reply)
     try:
@@ -143,11 +143,11 @@ def _heard(
     except Exception as error:  # a bug of ours must not hide what the reply cost
         log.exception("The reply to %s could not be read", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
-        return Thought(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
+        return ThinkResult(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
     if isinstance(event, UsedUp) and may_raise(work.hot, config):
         # The step is done once more, so that nothing of this reply stands in its place in the history.
-        return Thought(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, config), wasted=True))
-    return Thought(event, spent, record)
+        return ThinkResult(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, config), wasted=True))
+    return ThinkResult(event, spent, record)
 
 
 def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:

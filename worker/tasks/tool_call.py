@@ -17,7 +17,7 @@ from worker.core.retry import delay_s
 from worker.core.spending import Spent
 from worker.core.states import Outcome
 from worker.faults import reach
-from worker.limits.limiter import At
+from worker.limits.limiter import RetryAt
 from worker.llm.address import without_password
 from worker.llm.watchdog import Abort
 from worker.store.hot.interface import Applied, CallWork
@@ -60,7 +60,7 @@ def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
         return CallFinished(known)
     lease = work.lease
     slot = rt.tool_limits.slot(tool, f"{lease.run_id}.{lease.step}.{lease.call}")
-    if isinstance(slot, At):
+    if isinstance(slot, RetryAt):
         wait_s = max(0.05, slot.due_s - time.monotonic())
         return GivenBack(Outcome.DEFERRED, wait_s, f"{tool.name} allows {tool.concurrency} calls at once")
     try:

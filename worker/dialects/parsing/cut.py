@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.core.endings import Ending, ending_of
+from worker.core.finish_reasons import Ending, ending_of
 from worker.core.records import Actions, Malformed, Parsed, Reply
 
 MAX_KEPT_CHARS = 8000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from worker.core.echo import call_extra
+from worker.core.provider_extras import call_extra
 from worker.core.records import JsonObject, ToolRequest, ToolView
 from worker.dialects.parsing.arguments import Given, Refused, as_arguments, nothing_given
 from worker.dialects.parsing.binding import needs_input

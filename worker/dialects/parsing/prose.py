@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from worker.core.endings import Ending, ending_of
+from worker.core.finish_reasons import Ending, ending_of
 from worker.core.records import Reply, ToolView
 from worker.dialects.parsing.labels import Kind
 from worker.dialects.parsing.leaked import leaked_calls

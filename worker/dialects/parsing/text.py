@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from worker.core.echo import with_extra
+from worker.core.provider_extras import with_extra
 from worker.core.records import (
     Actions,
     Example,

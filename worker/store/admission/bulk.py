@@ -12,25 +12,22 @@ from sqlalchemy.exc import DBAPIError
 from worker.core.records import JsonObject
 from worker.store.schema.tables import runs
 
-_COLUMNS = (
-    "id", "batch_id", "owner_id", "seq", "custom_id", "question", "config_hash", "metadata", "expected", "created_at",
-)  # fmt: skip
-_COPY = f"COPY runs ({', '.join(_COLUMNS)}) FROM STDIN"
-
 
 def insert_runs(tx: Connection, rows: Sequence[JsonObject]) -> None:
-    """Stores new runs. Raises what an INSERT would, `IntegrityError` for a repeated custom_id among them."""
+    """Stores new runs, rows with the same columns each. Raises what an INSERT would, `IntegrityError` among them."""
     if tx.dialect.name != "postgresql":
         tx.execute(insert(runs), rows)
         return
     driver = tx.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
+    columns = list(rows[0])
+    statement = f"COPY runs ({', '.join(runs.c[name].name for name in columns)}) FROM STDIN"
     try:
-        with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
             for row in rows:
-                copy.write_row([_metadata(row[name]) if name == "metadata" else row[name] for name in _COLUMNS])
+                copy.write_row([_metadata(row[name]) if name == "metadata" else row[name] for name in columns])
     except psycopg.Error as error:
-        raise DBAPIError.instance(_COPY, None, error, psycopg.Error) from error
+        raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
 
 
 def _metadata(value: JsonObject | None) -> str | None:

@@ -83,7 +83,7 @@ class StepRecord:
     answer: str | None = None
     latency_s: float | None = None
     extras: JsonObject | None = None
-    """What its message carried beyond the chat API (`worker.core.echo`), for the endpoint `endpoint_id` alone."""
+    """What its message carried beyond the chat API (`worker.core.provider_extras`), for `endpoint_id` alone."""
     endpoint_id: str | None = None
 
 

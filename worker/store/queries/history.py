@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import and_, bindparam, case, func, select
 
-from worker.core.echo import of_call, of_message
-from worker.core.endings import Ending, ending_of
+from worker.core.finish_reasons import Ending, ending_of
+from worker.core.provider_extras import of_call, of_message
 from worker.core.records import JsonObject, Observed, Turn
 from worker.store.schema.tables import runs, steps, tool_calls
 from worker.store.session import AnyRow, Store

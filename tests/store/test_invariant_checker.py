@@ -9,12 +9,12 @@ from sqlalchemy import select, update
 
 from tests.services.counting import Counted
 from tests.store.conftest import World
-from worker.fleet.inspector import EVERY_TICKS, Inspector
+from worker.fleet.invariant_checker import EVERY_TICKS, InvariantChecker
 from worker.store.recovery.invariants import HOT
 from worker.store.schema.tables import active, workers
 
 
-def a_round(world: World, inspector: Inspector) -> list[str]:
+def a_round(world: World, inspector: InvariantChecker) -> list[str]:
     """Every check once."""
     found = [inspector.tick(lambda: world.worker_id) for _ in range(EVERY_TICKS * len(HOT))]
     return [violation.name for some in found for violation in some]
@@ -29,7 +29,7 @@ def test_a_violation_is_found_within_a_round_logged_and_counted_once(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     run_id, _ = world.start()
-    inspector = Inspector(world.store)
+    inspector = InvariantChecker(world.store)
     assert a_round(world, inspector) == [] and counted(world) == 0
     with world.store.write() as tx:
         tx.execute(update(active).values(pending=3))
@@ -42,7 +42,7 @@ def test_a_violation_is_found_within_a_round_logged_and_counted_once(
 
 
 def test_most_ticks_read_nothing_and_the_others_one_statement(world: World) -> None:
-    inspector = Inspector(world.store)
+    inspector = InvariantChecker(world.store)
     with Counted(world.store.engine) as seen:
         for _ in range(EVERY_TICKS):
             inspector.tick(lambda: world.worker_id)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.echo import (
+from worker.core.provider_extras import (
     MAX_KEPT_BYTES,
     call_extra,
     echoed,

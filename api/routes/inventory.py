@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 from api.context import Context, Here
 from api.schema import answers
 from api.shapes import Page
-from api.shapes_look import AgentShown, Invariants, QueueShown, Tools, WorkerShown
+from api.shapes_inventory import AgentShown, Invariants, QueueShown, Tools, WorkerShown
 from worker.core.errors import UserError
 from worker.core.records import JsonObject
 from worker.core.states import QUEUE_INTERACTIVE, QUEUE_THINK, quarantine_queue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.core.endings import Ending, ending_of
+from worker.core.finish_reasons import Ending, ending_of
 
 SPELLINGS: dict[Ending, list[object]] = {
     Ending.WHOLE: [

@@ -18,7 +18,7 @@ AT_MOST = 20
 REMEMBERED = 10_000
 
 
-class Inspector:
+class InvariantChecker:
     """Looks at one invariant after the other. It mends nothing: a violation is a bug of ours."""
 
     def __init__(self, store: Store) -> None:
