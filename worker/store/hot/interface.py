@@ -135,7 +135,8 @@ class HotWrites(Protocol):
     """The writes over lists; each element is answered by itself, in its place.
 
     Each element is one atomic write that lands once: it can be sent again with the same token where a commit's answer
-    was lost, and `worker.store.hot.readback` tells whether it had landed.
+    was lost, and `worker.store.hot.readback` tells whether it had landed. An error of the database is raised for the
+    whole list, of which some may have landed.
     """
 
     def claim_thinks(self, db: Database, leases: Sequence[Lease]) -> list[ThinkWork | None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Select, Subquery, bindparam, case, func, select
 
+from worker.core.errors import ErrorCode
 from worker.core.states import RunState
 from worker.store.schema.tables import SUMS, active, batches, endings, runs
 from worker.store.session import NOW, AnyRow, Store
@@ -83,7 +84,7 @@ def error_counts(store: Store, batch_id: str) -> dict[str, int]:
         .group_by(runs.c.error_code)
     )
     with store.read() as tx:
-        return {row[0] or "internal": row[1] for row in tx.execute(query).all()}
+        return {row[0] or ErrorCode.INTERNAL.value: row[1] for row in tx.execute(query).all()}
 
 
 def requeued_sums(store: Store, batch_id: str) -> dict[str, Any]:
