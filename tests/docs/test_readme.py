@@ -58,6 +58,7 @@ def test_nothing_else_is_left_out() -> None:
 
 def test_the_places_that_it_names_are_there() -> None:
     table = README.read_text().partition("## Where things are")[2]
-    named = re.findall(r"`([\w./]+/[\w./]*)`", table)
-    assert len(named) >= 5
+    named = re.findall(r"`([\w./]+/[\w./]*)`|\]\(([\w./]+)\)", table)
+    named = [place or link for place, link in named]
+    assert len(named) >= 10
     assert [name for name in named if not (ROOT / name).exists()] == []

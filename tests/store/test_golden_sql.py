@@ -50,8 +50,8 @@ def _acts_and_answers(world: World, message: WorkMessage) -> None:
     assert applied is not None
     first, second = [world.call(message) for message in applied.work_messages]
     assert start_call(world.store, first.lease) and world.observe(first.lease)
-    (again,) = world.observe(second.lease, GivenBack(Outcome.HANDED_BACK)).work_messages  # type: ignore[union-attr]
-    assert again.attempt == 2
+    given_back = world.observe(second.lease, GivenBack(Outcome.HANDED_BACK))
+    assert given_back is not None and [message.attempt for message in given_back.work_messages] == [2]
 
 
 def _ends(world: World, message: WorkMessage) -> None:
