@@ -1,4 +1,4 @@
-"""What tools keep for a run: files under the data directory, and notes."""
+"""What tools store for a run: files under the data directory, and notes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from worker.store.session import NOW, AnyRow, Store, new_id
 
 
 def save_artifact(store: Store, data_dir: Path, lease: Lease, name: str, data: bytes, media_type: str) -> str:
-    """Keeps a file of one tool call and returns its id; `name` is a plain file name.
+    """Stores a file for one tool call and returns its id; `name` is a plain file name.
 
-    An attempt that is repeated replaces what the earlier one left under the same name. The file is written first and
-    its row after, so that a row never points to nothing.
+    A repeated attempt replaces the earlier file of the same name. The file is written before its row, so a row
+    never points to a missing file.
     """
     artifact_id = new_id("file")
     path = data_dir / "artifacts" / lease.run_id / f"{artifact_id}-{name}"
@@ -32,7 +32,7 @@ def save_artifact(store: Store, data_dir: Path, lease: Lease, name: str, data: b
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Under its name there is the whole file or none."""
+    """Writes to a temporary name and renames, so that the file is never visible half written."""
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(data)
@@ -43,14 +43,14 @@ def _write_whole(path: Path, data: bytes) -> None:
 
 
 def read_note(store: Store, scope: str, name: str) -> str | None:
-    """A note's text, None where there is none."""
+    """Returns a note's text, or None if there is no such note."""
     query = select(notes.c.body).where(notes.c.scope == scope, notes.c.name == name)
     with store.read() as tx:
         return tx.execute(query).scalar()
 
 
 def write_note(store: Store, scope: str, name: str, text: str, append: bool = False) -> None:
-    """Sets a note, or adds a line to it in one statement, so that two runs of a batch lose nothing of each other's."""
+    """Sets a note, or appends a line in one statement, so that runs writing at once do not lose each other's lines."""
     upsert = postgresql.insert if store.postgres else sqlite.insert
     changed = {"body": notes.c.body + "\n" + text if append else text, "changed_at": NOW}
     statement = upsert(notes).values(scope=scope, name=name, body=text, changed_at=NOW)
@@ -59,13 +59,13 @@ def write_note(store: Store, scope: str, name: str, text: str, append: bool = Fa
 
 
 def artifacts_of(store: Store, run_id: str) -> list[AnyRow]:
-    """The files that a run's tools kept, in the order of its calls."""
+    """Returns the rows of the files that a run's tools stored, in the order of its calls."""
     query = select(artifacts).where(artifacts.c.run_id == run_id)
     with store.read() as tx:
         return list(tx.execute(query.order_by(artifacts.c.step, artifacts.c.call, artifacts.c.created_at)).all())
 
 
 def artifact(store: Store, artifact_id: str) -> AnyRow | None:
-    """One kept file's row."""
+    """Returns the row of one stored file, or None."""
     with store.read() as tx:
         return tx.execute(select(artifacts).where(artifacts.c.id == artifact_id)).one_or_none()

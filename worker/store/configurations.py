@@ -1,4 +1,4 @@
-"""What runs run with, stored once each under a hash."""
+"""The configurations of runs, each stored once under its hash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.store.session import Store
 
 
 def put_configuration(store: Store, config: RunConfig) -> str:
-    """Stores a configuration once, under its hash, and returns that."""
+    """Stores a configuration unless it is already there, and returns its hash."""
     body = config.body()
     digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
     times = {"time_limit_s": config.time_limit_s, "call_time_limit_s": config.call_time_limit_s}
@@ -29,7 +29,7 @@ def put_configuration(store: Store, config: RunConfig) -> str:
 
 
 def get_configuration(store: Store, digest: str) -> RunConfig:
-    """A stored configuration; `LookupError` for an unknown hash."""
+    """Returns a stored configuration. Raises `LookupError` for an unknown hash."""
     with store.read() as tx:
         body = tx.execute(select(configurations.c.body).where(configurations.c.hash == digest)).scalar()
     if body is None:

@@ -1,4 +1,4 @@
-"""What is wrong with a database that does not do as it is told, in words for a log line."""
+"""Describes database errors in words for a log line, and separates outages from errors of single rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sqlalchemy.exc import InterfaceError, InternalError, OperationalError, SQLA
 _POSTGRES_DISK_FULL = "53100"
 
 NOT_OF_A_ROW = (OperationalError, InterfaceError, InternalError, TimeoutError)
-"""What says that the database is away, full, locked or out of connections: no row is to blame."""
+"""Errors that mean the database is unreachable, full, locked or out of connections: no single row is to blame."""
 
 _MOST_CHARS = 300
 
 
 def short(error: Exception) -> str:
-    """An error as one line that fits into a row: without statement and parameters."""
+    """Returns the error as one line, cut to fit a column, without the statement and its parameters."""
     said = " ".join(str(getattr(error, "orig", None) or error).split())
     return f"{type(error).__name__}: {said}"[:_MOST_CHARS]
 
 
 def trouble(error: SQLAlchemyError) -> str:
-    """A full disk is told apart: nobody but an operator makes room."""
+    """Describes an outage. A full disk is named, because only an operator can make room."""
     origin = getattr(error, "orig", None)
     on_sqlite = getattr(origin, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     if on_sqlite or getattr(origin, "sqlstate", None) == _POSTGRES_DISK_FULL:

@@ -1,4 +1,4 @@
-"""The lock under which one process at a time admits, settles endings and counts what came late."""
+"""The lock that lets one process at a time admit runs, settle endings and count late usage."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from sqlalchemy import Connection, text
 
 from worker.store.session import Store
 
-_ADMISSION = 7_315_001  # any number, as long as nobody else in this database takes it
+_ADMISSION = 7_315_001  # any number that no other advisory lock in this database uses
 
 
 def hold_lock(store: Store, tx: Connection) -> None:
-    """Waits for the lock of all admitters and keeps it until the transaction ends; SQLite has one writer anyway."""
+    """Waits for the admitters' lock and keeps it until the transaction ends. SQLite has only one writer anyway."""
     if store.postgres:
         tx.execute(text(f"SELECT pg_advisory_xact_lock({_ADMISSION})"))

@@ -1,4 +1,4 @@
-"""Opening a database: what each of the two needs to be told, and which writes of the hot path it gets."""
+"""Opening a database: the connection settings of SQLite and PostgreSQL, and the hot-path writes that each uses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from worker.store.session import READING, Store
 
 
 def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
-    """Opens the database. Never migrates: `stepmill db upgrade` does.
+    """Opens the database without migrating it; `stepmill db upgrade` does that.
 
-    `tested`: each connection is looked at before use, and replaced where the server has been restarted meanwhile. For
-    processes whose callers do not repeat what a lost connection interrupted.
+    With `tested`, each connection is checked before use and replaced if the server has closed it. This is for
+    processes whose callers do not retry what a lost connection interrupted.
     """
     if url.startswith("sqlite"):
         engine = create_engine(
@@ -29,8 +29,8 @@ def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
         )
         _prepare_sqlite(engine)
         return Store(engine, threading.Lock(), PORTABLE)
-    # `prepare_threshold=2`: the hot statements are few and run all day. Tasks need no test of a
-    # connection: they repeat what a lost one interrupted.
+    # `prepare_threshold=2`: the hot statements are few and run all day. Tasks need no connection check: they
+    # retry what a lost connection interrupted.
     engine = create_engine(
         url,
         pool_size=pool_size,
@@ -47,7 +47,7 @@ def open_store(url: str, pool_size: int = 8, *, tested: bool = False) -> Store:
 
 
 def read_json(text: str | bytes) -> Any:
-    """A stored JSON value. One that is nested too deeply for Python's own reader is read by another."""
+    """Parses a stored JSON value. orjson takes over if the nesting is too deep for Python's own parser."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -55,9 +55,9 @@ def read_json(text: str | bytes) -> Any:
 
 
 def _begin_ourselves(engine: Engine) -> None:
-    """Leaves PostgreSQL's connections in autocommit mode, and begins where a transaction is wanted.
+    """Keeps PostgreSQL connections in autocommit mode and sends BEGIN only when a transaction is wanted.
 
-    To switch a connection to that mode and back for each read takes as long as the read.
+    Switching the mode back and forth for each read would take as long as the read itself.
     """
 
     @event.listens_for(engine, "connect")
@@ -71,9 +71,9 @@ def _begin_ourselves(engine: Engine) -> None:
 
 
 def _look_before_use(engine: Engine) -> None:
-    """Replaces all connections once one was closed by the server: its socket tells, without a round trip for each use.
+    """Replaces all connections once the server has closed one. The socket shows it, without a round trip per use.
 
-    Nobody sends anything on a connection at rest, except who closes it.
+    The server sends nothing on an idle connection unless it closes it.
     """
 
     @event.listens_for(engine, "checkout")
@@ -88,7 +88,7 @@ def _has_something_to_read(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-# A network that swallows packets must not block a heartbeat for longer than it takes to be missed.
+# If the network drops packets silently, a heartbeat must fail before the worker is declared dead.
 _NOTICE_SILENCE = {
     "keepalives": 1,
     "keepalives_idle": 5,

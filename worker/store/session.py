@@ -18,7 +18,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from worker.store.hot.interface import HotWrites
 
 READING = "stepmill.reading"
-"""Marks a connection whose statements want no transaction around them."""
+"""Marks a connection whose statements need no transaction around them."""
 
 AnyRow = Row[*tuple[Any, ...]]
 """A row of any columns."""
@@ -33,7 +33,7 @@ class db_clock(GenericFunction[float]):  # SQL function names are lower case
 
 @compiles(db_clock, "postgresql")
 def _postgres_clock(element: Any, compiler: Any, **kw: Any) -> str:
-    # Not now(): that is the moment the transaction began, before it waited for a lock.
+    # Not now(): that is when the transaction began, before it waited for a lock.
     return "extract(epoch from clock_timestamp())::float8"
 
 
@@ -43,7 +43,7 @@ def _sqlite_clock(element: Any, compiler: Any, **kw: Any) -> str:
 
 
 class Clock:
-    """What `NOW` means in every statement of this process: the database's clock, unless a moment is set by hand."""
+    """What `NOW` means in every statement of this process: the database's clock, unless `moment` is set."""
 
     def __init__(self) -> None:
         self.moment: float | None = None
@@ -54,19 +54,19 @@ CLOCK = Clock()
 NOW: ColumnElement[float] = func.coalesce(
     bindparam("now", type_=Double(), callable_=lambda: CLOCK.moment), db_clock(), type_=Double()
 )
-"""The present moment, inside a statement."""
+"""The current time inside a statement, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The database. The modules of `worker.store` take one of these, or a connection inside one of its transactions."""
+    """The database. Modules of `worker.store` take a Store, or a connection inside one of its transactions."""
 
     engine: Engine
-    # SQLite lets one writer in at a time. Queueing for it inside the process is fair and wakes at once, where
-    # SQLite's own busy handler polls.
+    # SQLite allows one writer at a time. A lock inside the process is fair and wakes at once; SQLite's own busy
+    # handler polls.
     _writer: threading.Lock | nullcontext[None]
     hot: HotWrites
-    """How this database writes what the hot path writes."""
+    """The hot-path writes for this database."""
 
     @property
     def postgres(self) -> bool:
@@ -74,19 +74,19 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A short transaction that commits at the end of the block and rolls back on an error."""
+        """Opens a short transaction that commits at the end of the block and rolls back on an error."""
         with self._writer, self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Statements that only read, each seeing what is committed at its moment.
+        """Opens a connection for reading; each statement sees what is committed when it runs.
 
-        On PostgreSQL without a transaction around them, which would cost two round trips; on SQLite in one that takes
-        no lock that a writer would wait for.
+        PostgreSQL runs them without a transaction, which saves two round trips; SQLite runs them in one that does
+        not block writers.
         """
         with self.engine.connect() as connection:
-            marks = connection.info  # held, since a connection that broke meanwhile would not give it out again
+            marks = connection.info  # kept, because a connection that has broken meanwhile no longer returns it
             marks[READING] = True
             try:
                 yield connection
@@ -95,20 +95,20 @@ class Store:
 
     @contextmanager
     def walk(self) -> Iterator[Connection]:
-        """A read whose rows are fetched as they are needed: PostgreSQL's cursors want a transaction."""
+        """Opens a connection for reads that fetch rows as needed; PostgreSQL's cursors need a transaction for that."""
         with self.engine.begin() if self.postgres else self.read() as connection:
             yield connection
 
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
-        """One statement that is a transaction of its own, one round trip, and its row, if any.
+        """Runs one statement as its own transaction, in one round trip; returns its row or None.
 
-        It may write on PostgreSQL only: SQLite would roll it back.
+        The statement may write on PostgreSQL only; SQLite would roll it back.
         """
         with self.read() as connection:
             return connection.execute(statement, values).one_or_none()
 
     def now(self) -> float:
-        """The moment by the same clock, for people and log lines; statements use `NOW`."""
+        """Returns the time by the same clock, for people and log lines; statements use `NOW`."""
         with self.read() as connection:
             return float(connection.execute(select(NOW)).scalar_one())
 
@@ -120,7 +120,7 @@ _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id(prefix: str) -> str:
-    """A short id that sorts by time: `prefix_` + 9 characters of milliseconds + 9 random ones, in base 32."""
+    """Returns a short id that sorts by time: `prefix_`, 9 characters of milliseconds and 9 random ones, in base 32."""
     value = (int(time.time() * 1000) << 45) | secrets.randbits(45)
     letters = []
     for _ in range(18):
@@ -130,11 +130,11 @@ def new_id(prefix: str) -> str:
 
 
 def is_id(text: str, prefix: str) -> bool:
-    """Whether a text has the form of such an id."""
+    """Returns whether a text has the form of an id with this prefix."""
     kind, _, letters = text.partition("_")
     return kind == prefix and 0 < len(letters) <= 40 and set(letters) <= set(_ID_ALPHABET)
 
 
 def new_token() -> str:
-    """A fencing token: unguessable and never repeated."""
+    """Returns a fencing token: unguessable and never repeated."""
     return secrets.token_hex(12)

@@ -1,1 +1,1 @@
-"""How runs come in and begin: submission, budgets, who is next, and how endings are settled."""
+"""Admission of runs: submission, budgets, the fair order, retries, and the settling of endings."""

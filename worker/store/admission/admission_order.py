@@ -1,4 +1,4 @@
-"""The order of admission as it is stored: virtual times and clocks of owners and batches, read and saved in bulk."""
+"""The stored order of admission: virtual times and clocks of owners and batches, read and saved in bulk."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from worker.store.schema.tables import admission, batches, owners
 from worker.store.session import NOW, AnyRow
 
 SlotsTaken = Mapping[str, int]
-"""Slots of the hot set by batch."""
+"""Slots of the hot set that each batch holds, by batch id."""
 
 
 def load_order(
     tx: Connection, everything: Sequence[AnyRow], eligible: Sequence[AnyRow], held: SlotsTaken, most: Mapping[str, int]
 ) -> Order:
-    """The order over all open batches, of which some are eligible. Needs the admitters' lock.
+    """Loads the order of all open batches, some of which are eligible. Needs the admitters' lock.
 
-    `most` bounds how many runs of a batch may come now, where its money is not enough for all that wait.
+    `most` bounds how many runs of a batch may be admitted now if its budget does not cover all that wait.
     """
     owner_rows = {row.id: row for row in tx.execute(select(owners)).all()} if everything else {}
     state = tx.execute(select(admission.c.clock, admission.c.turn)).one_or_none()
@@ -32,7 +32,7 @@ def load_order(
 
 
 class Order:
-    """The two levels of the order, built from rows and saved where they moved."""
+    """The two levels of the order, owners and batches, built from rows; only changed rows are saved."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Order:
         return level
 
     def choose(self, klass: Klass, slots: int) -> list[str]:
-        """Runs of one class only; the virtual times are shared between the classes."""
+        """Chooses batches of one class, once per slot. Both classes share the virtual times."""
         if slots <= 0:
             return []
         narrowed = {}
@@ -91,7 +91,7 @@ class Order:
         return chosen
 
     def refund(self, batch_id: str, count: int) -> None:
-        """Takes back the charge of runs that turned out not to be there."""
+        """Takes back the charge for runs that turned out not to exist."""
         owner = self.rows[batch_id].owner_id
         batch, owner_claimant = self.levels[owner].claimants[batch_id], self.owners.claimants[owner]
         batch.vtime -= count * batch.cost / batch.weight

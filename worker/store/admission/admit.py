@@ -1,4 +1,4 @@
-"""The admitter: settles what has ended and fills the free slots of the hot set, fairly. One at a time, in bulk."""
+"""The admitter: settles endings and fills the free slots of the hot set fairly, in bulk, one admitter at a time."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ log = logging.getLogger(__name__)
 
 
 SLOTS_PER_THREAD = 4
-"""Runs in motion for each live think slot, unless settings say otherwise: enough that tools never starve thinking."""
+"""Active runs per live think slot by default: enough that runs waiting for tools leave no think slot idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What one admission did."""
+    """The result of one admission: messages to send, and how many endings were settled."""
 
     work_messages: tuple[WorkMessage, ...]
     settled: int
@@ -60,7 +60,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The size of the hot set. `hot_set` 0 follows the live think workers."""
+    """The size of the hot set, in runs. With `hot_set` 0 it follows the live think workers."""
 
     hot_set: int = 0
     reserve: int = 16
@@ -68,9 +68,9 @@ class Capacity:
 
 
 def admit(store: Store, capacity: Capacity) -> Admission:
-    """One short transaction under a lock that all admitters share: settle, un-park, admit.
+    """Settles, un-parks and admits in one short transaction under the lock that all admitters share.
 
-    A batch of which no run can be admitted is set aside: paused with the reason `fault`, so that it stops no other.
+    A batch whose runs cannot be admitted is paused with the reason `fault`, so that it does not block the others.
     """
     try:
         return _admit(store, capacity)
@@ -104,7 +104,7 @@ def _fill(
 
 
 def _set_aside_faulty(store: Store, capacity: Capacity) -> list[str]:
-    """Rehearses the admission of one run of each open batch; pauses those that cannot be admitted, and returns them."""
+    """Rehearses admitting one run of each open batch; pauses the batches for which it fails and returns their ids."""
     with store.read() as tx:
         waiting = [row.id for row in tx.execute(OPEN).all() if may_admit(row)]
     faulty = []
@@ -121,7 +121,7 @@ def _set_aside_faulty(store: Store, capacity: Capacity) -> list[str]:
 
 
 def _rehearse(store: Store, capacity: Capacity, batch_id: str) -> None:
-    """Admits one run of a batch, and takes it back."""
+    """Admits one run of a batch and rolls that back."""
     with store.write() as tx:
         hold_lock(store, tx)
         with tx.begin_nested() as rehearsal:
@@ -155,11 +155,11 @@ _LIVE = select(workers.c.slots, workers.c.queues).where(workers.c.state == "up")
 
 
 def _unpark(tx: Connection, slots: int) -> list[WorkMessage]:
-    """Runs whose reason to be parked has passed take slots ahead of new ones, and no more than there are."""
+    """Unparks up to `slots` runs whose reason to be parked has passed; they go ahead of new ones."""
     ids = list(tx.execute(_READY, {"slots": slots}).scalars())
     if not ids:
         return []
-    # Its time limit stood still meanwhile; what waits for a moment of its own has its message sent then.
+    # Parked time does not count towards the time limit; work due later gets its message at its due time.
     values = {"deadline_at": active.c.deadline_at + (NOW - active.c.parked_at), "sent_at": _now_or(active.c.due_at)}
     unparked = update(active).where(active.c.run_id.in_(ids))
     tx.execute(unparked.values(parked=None, parked_target=None, parked_at=None, wait_reason=None, **values))
@@ -168,7 +168,7 @@ def _unpark(tx: Connection, slots: int) -> list[WorkMessage]:
     return work_messages_for(tx, ids)
 
 
-# A probe of a paused model first: the others wait for its outcome.
+# Probes of paused models go first, since other runs wait for their outcome.
 _READY = (
     select(active.c.run_id)
     .where(or_(parked_for(Parked.PROBE), parked_for(Parked.READY)))
@@ -183,7 +183,7 @@ def _now_or(due_at: ColumnElement[float]) -> ColumnElement[float]:
 
 
 def _activate(tx: Connection, picked: list[AnyRow]) -> list[WorkMessage]:
-    """Makes hot rows of queued ones. A run that is tried again goes on after its last whole step."""
+    """Inserts hot rows for queued runs. A retried run continues after its last complete step."""
     if not picked:
         return []
     ids = [row.id for row in picked]

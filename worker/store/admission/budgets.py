@@ -1,4 +1,4 @@
-"""Budgets of batches, as the admitter keeps them: what is left, what each next run may use of it, who must pause."""
+"""Budgets of batches for the admitter: what is left, what each next run may use, and which batches must pause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.store.schema.tables import active, batches, endings
 from worker.store.session import AnyRow
 
 Shares = Mapping[str, Sequence[float]]
-"""For each batch with a budget, what each of its next runs may use: as many as the money is enough for."""
+"""For each batch with a budget, US dollars for each of its next runs, as many as the money covers."""
 
 BUDGET_COLUMNS = (
     batches.c.budget_usd, batches.c.first_call_usd, batches.c.carried_usd, batches.c.cost_usd, batches.c.reserved_usd,
@@ -21,9 +21,9 @@ BUDGET_COLUMNS = (
 
 
 def shares(tx: Connection, eligible: Sequence[AnyRow], slots: int) -> Shares:
-    """What the next runs of each eligible batch with a budget may use. Needs the admitters' lock.
+    """Returns what the next runs of each eligible batch with a budget may use. Needs the admitters' lock.
 
-    A batch whose money is out once nothing of it is in motion any more is paused here.
+    Pauses a batch whose budget covers no further run when none of its runs is active or unsettled.
     """
     rows = [row for row in eligible if row.budget_usd is not None]
     if not rows:
@@ -38,7 +38,7 @@ def shares(tx: Connection, eligible: Sequence[AnyRow], slots: int) -> Shares:
 
 
 def _still_out(ids: list[str]) -> Select[*tuple[Any, ...]]:
-    """Allotments of runs in motion and cost of ends not yet settled, in one snapshot: a run that ends is in either."""
+    """Selects allotments of active runs and costs of unsettled endings in one snapshot, so each run counts once."""
     allotted = select(func.coalesce(func.sum(active.c.allotment_usd), 0.0)).where(active.c.batch_id == batches.c.id)
     cost = func.coalesce(func.sum(endings.c.cost_usd + endings.c.reserved_usd), 0.0)
     unsettled = select(cost).where(endings.c.batch_id == batches.c.id)
@@ -64,7 +64,7 @@ def _purse(row: AnyRow, out: AnyRow) -> Purse:
 
 
 def give(tx: Connection, picked: Sequence[AnyRow], given: Shares) -> None:
-    """Writes the allotments of runs that have just become active, on top of what they used before, if anything."""
+    """Writes the allotments of runs that have just become active, added to what they used before a retry."""
     next_of = {batch: iter(shares) for batch, shares in given.items()}
     allotted = [
         {"key": row.id, "usd": row.cost_usd + row.reserved_usd + next(next_of[row.batch_id])}

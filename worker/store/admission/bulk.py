@@ -1,4 +1,4 @@
-"""Storing many runs at once: COPY on PostgreSQL, which takes a quarter of the time, `executemany` on SQLite."""
+"""Stores many runs at once: COPY on PostgreSQL, which takes a quarter of the time, `executemany` on SQLite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.store.schema.tables import runs
 
 
 def insert_runs(tx: Connection, rows: Sequence[JsonObject]) -> None:
-    """Stores new runs, rows with the same columns each. Raises what an INSERT would, `IntegrityError` among them."""
+    """Stores new runs; all rows must have the same columns. Raises what an INSERT would, such as `IntegrityError`."""
     if tx.dialect.name != "postgresql":
         tx.execute(insert(runs), rows)
         return

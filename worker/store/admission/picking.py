@@ -1,4 +1,4 @@
-"""Which runs are admitted next: read behind their batches' watermarks, in the stored order, as far as money goes."""
+"""Picks the runs to admit next: after their batches' watermarks, in the stored order, as far as budgets allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.store.schema.tables import active, batches, runs
 from worker.store.session import NOW, AnyRow
 
 WAITS_S = 1.0
-"""A run whose next moment is further away than this (a rate limit, a retry) leaves its slot to others meanwhile."""
+"""A run that waits longer than this, in seconds (for a rate limit or a retry), gives up its slot meanwhile."""
 
 WAITING = and_(active.c.phase == Phase.WAIT.value, active.c.parked.is_(None), active.c.due_at > NOW + WAITS_S)
 
@@ -23,10 +23,10 @@ WAITING = and_(active.c.phase == Phase.WAIT.value, active.c.parked.is_(None), ac
 def pick(
     tx: Connection, free: int, reserve_free: int, parked_bound: int, held: SlotsTaken, only: str | None = None
 ) -> tuple[list[AnyRow], budgets.Shares]:
-    """Chooses whose runs come next; returns their rows, and what those of batches with a budget may use.
+    """Picks the next runs; returns their rows, and what those of batches with a budget may use.
 
-    `only` leaves but one batch in the race.
-    Moves virtual times, clocks and watermarks.
+    `only` restricts the choice to one batch.
+    Writes virtual times, clocks and watermarks.
     """
     everything = tx.execute(OPEN).all()
     full = _at_bound(tx, parked_bound)
@@ -60,7 +60,7 @@ def may_admit(row: AnyRow) -> bool:
 
 
 def _at_bound(tx: Connection, bound: int) -> set[str]:
-    """Batches of which so many runs are parked for one reason, or wait, that no more of them may begin."""
+    """Returns batches that may not begin more runs, because too many are parked for one reason or wait."""
     return set(tx.execute(_FULL, {"bound": bound}).scalars())
 
 
@@ -73,9 +73,9 @@ _FULL = (
 
 
 def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[list[AnyRow], dict[str, int]]:
-    """The next queued runs of each chosen batch, read behind its watermark, and how many were not there.
+    """Returns the next queued runs of each chosen batch, after its watermark, and how many were missing.
 
-    The rows are locked: a cancel of a single queued run either comes first or finds it in motion.
+    The rows are locked, so that a cancel of a single queued run either comes first or finds it active.
     """
     wanted = Counter(chosen)
     taken: dict[str, list[AnyRow]] = {}
@@ -91,7 +91,7 @@ def _take(tx: Connection, chosen: list[str], rows: dict[str, AnyRow]) -> tuple[l
         taken[batch] = list(tx.execute(queued).all())
         if len(taken[batch]) == count:
             mark: Any = taken[batch][-1].seq
-        else:  # some were cancelled in the queue, perhaps while this waited for their locks: see where the rest begins
+        else:  # some were cancelled in the queue, perhaps while this waited for their locks: find the next queued run
             ids = [run.id for run in taken[batch]]
             left = (runs.c.batch_id == batch, runs.c.seq > rows[batch].watermark, runs.c.id.not_in(ids))
             rest = select(func.min(runs.c.seq) - 1).where(*left, runs.c.state == RunState.QUEUED.value)

@@ -1,4 +1,4 @@
-"""Trying ended runs again: they are queued anew, and go on after their last whole step where that is sound."""
+"""Retries ended runs: requeues them to continue after their last complete step, or from the beginning."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from worker.store.session import NOW, Store
 
 CHUNK = 1_000
 CANCELLED = "cancelled"
-"""Stands among the codes for runs that were cancelled."""
+"""Used among the error codes to select cancelled runs."""
 
 BEGIN_ANEW = (ErrorCode.MAX_STEPS, ErrorCode.TOOL_LOOP, ErrorCode.MALFORMED_REPLIES, ErrorCode.CONTEXT_OVERFLOW)
-"""Ends that lie in the conversation itself: going on with it would end the same way."""
+"""Errors caused by the conversation itself: continuing it would fail in the same way."""
 
 NO_RESULT = "This call gave no result: the run was stopped before it ended. Ask for it again if it is still needed."
 UNKNOWN = "It is not known whether this call took effect: the run was stopped while it was carried out."
 
 
 class StillStopping(Exception):
-    """The batch was cancelled, and its runs have not all followed yet."""
+    """The batch was cancelled and some of its runs have not ended yet."""
 
 
 def retry_run(store: Store, run_id: str) -> bool:
-    """Queues one run anew. False: it has not ended, or it succeeded. Raises `StillStopping`."""
+    """Requeues one run. False: it has not ended, or it succeeded. Raises `StillStopping`."""
     with store.read() as tx:
         batch_id = tx.execute(select(runs.c.batch_id).where(runs.c.id == run_id)).scalar()
     if batch_id is None:
@@ -41,9 +41,9 @@ def retry_run(store: Store, run_id: str) -> bool:
 
 
 def retry_batch(store: Store, batch_id: str, codes: Sequence[str] = ()) -> int:
-    """Queues the failed runs anew, or those that ended with one of the codes; returns how many.
+    """Requeues the failed runs, or those that ended with one of the codes; returns how many. Raises `StillStopping`.
 
-    One short transaction for each chunk; to be interrupted and repeated is harmless.
+    Uses one short transaction per chunk; interrupting and repeating it is harmless.
     """
     _check(store, batch_id)
     retried, after = 0, 0
@@ -75,12 +75,12 @@ def _check(store: Store, batch_id: str) -> None:
 
 
 def _requeue(store: Store, batch_id: str, ids: Sequence[str]) -> int:
-    unsettled = exists().where(endings.c.run_id == runs.c.id)  # set aside: its counters would be taken back in vain
+    unsettled = exists().where(endings.c.run_id == runs.c.id)  # set aside: its batch has not counted it yet
     ended = runs.c.state.in_([RunState.FAILED.value, RunState.CANCELLED.value])
     which = runs.c.id.in_(ids) & ended & ~unsettled
     with store.write() as tx:
         hold_lock(store, tx)
-        # What these runs' ends still owe to the counters is settled first, so that it can be taken back below.
+        # These runs' endings are settled first, so that they can be subtracted from the counters below.
         while settle_endings(tx):
             continue
         taken_back = tx.execute(_counted(which)).one()
@@ -112,7 +112,7 @@ def _counted(which: ColumnElement[bool]) -> Any:
 
 
 def _reopen(tx: Connection, batch_id: str, taken_back: Any) -> None:
-    """The batch is open again; its counters lose what these runs will bring once more when they end."""
+    """Reopens the batch and subtracts these runs from its counters; they are added again when they end."""
     options = tx.execute(select(batches.c.options).where(batches.c.id == batch_id)).scalar() or {}
     less = {name: batches.c[name] - getattr(taken_back, name) for name in ("failed", "cancelled", "steps", *SUMS)}
     mark = case((batches.c.watermark >= taken_back.first, taken_back.first - 1), else_=batches.c.watermark)
@@ -128,7 +128,7 @@ def _reopen(tx: Connection, batch_id: str, taken_back: Any) -> None:
 
 
 def _finish_calls(tx: Connection, ids: Any) -> None:
-    """Makes the last step whole: a call without result tells so, and is not carried out again by itself."""
+    """Completes the last step: calls without a result get an observation that says so and are not executed again."""
     unfinished = (tool_calls.c.run_id.in_(ids), tool_calls.c.state != CallState.DONE.value)
     number = select(runs.c.event + 1).where(runs.c.id == tool_calls.c.run_id).scalar_subquery()
     said = case((tool_calls.c.started_at.is_not(None), literal(UNKNOWN)), else_=literal(NO_RESULT))
@@ -143,7 +143,7 @@ def _finish_calls(tx: Connection, ids: Any) -> None:
 
 
 def _begin_anew(tx: Connection, which: Any) -> None:
-    """Forgets the steps; what they used was for nothing and is counted so."""
+    """Deletes the steps of these runs and counts what they used as waste."""
     ids = list(tx.execute(which).scalars())
     if not ids:
         return

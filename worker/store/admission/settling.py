@@ -1,4 +1,4 @@
-"""Settling: endings become counters of their batch, corrections of virtual times, and the batch's own end."""
+"""Settling: adds endings to their batch's counters, corrects virtual times, and finishes batches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from worker.store.session import NOW, AnyRow
 log = logging.getLogger(__name__)
 
 CHUNK = 2_000
-"""Endings settled in one transaction, so that it stays short."""
+"""How many endings one transaction settles, so that it stays short."""
 ASIDE_S = 600.0
-"""An ending that could not be settled is tried again after this: what was wrong may have been mended."""
+"""Seconds after which an ending that could not be settled is retried: the cause may have been fixed."""
 MOST = 1e15
-"""No run has a sum beyond this, of whatever unit."""
+"""The largest value any of a run's sums can have, whatever its unit; larger ones are corrupt."""
 
 
 def settle_endings(tx: Connection) -> int:
-    """Settles what has ended since; returns how many. Needs the admitters' lock.
+    """Settles endings and returns how many. Needs the admitters' lock.
 
-    An ending that cannot be settled is set aside with the reason, and tried again after `ASIDE_S`; it stops no other.
+    An ending that cannot be settled is set aside with the reason and retried after `ASIDE_S`; it does not block others.
     """
     due = or_(endings.c.aside_until.is_(None), endings.c.aside_until < NOW)
     some = select(endings.c.run_id).where(due).limit(CHUNK)
@@ -37,7 +37,7 @@ def settle_endings(tx: Connection) -> int:
 
 
 def _settle_or_set_aside(tx: Connection, rows: Sequence[AnyRow]) -> int:
-    """Settles all, or halves until the ones at fault are found; returns how many were set aside."""
+    """Settles all, bisecting on errors until the faulty rows are found; returns how many were set aside."""
     try:
         with tx.begin_nested():
             _settle(tx, rows)
@@ -62,7 +62,7 @@ def _settle(tx: Connection, gone: Sequence[AnyRow]) -> None:
         by_batch[row.batch_id].append(row)
     query = select(batches.c.id, batches.c.weight, batches.c.steps_per_run, batches.c.owner_id)
     known = tx.execute(query.where(batches.c.id.in_(list(by_batch)))).all()
-    if known:  # a batch may have been discarded since
+    if known:  # the batch may have been discarded since
         tx.execute(_COUNT, [_sums(row, by_batch[row.id]) for row in sorted(known, key=lambda r: r.id)])
     _charge_owners(tx, gone)
     pause_where_too_many_failed(tx, list(by_batch))
@@ -70,7 +70,7 @@ def _settle(tx: Connection, gone: Sequence[AnyRow]) -> None:
 
 
 def _check(row: AnyRow) -> None:
-    """Raises `ValueError` for a number that would spoil the sums of everybody."""
+    """Raises `ValueError` for a number that would corrupt the sums of its batch and owner."""
     for name in ("steps", "charged", *SUMS):
         value = getattr(row, name)
         if not abs(value) <= MOST:
@@ -80,7 +80,7 @@ def _check(row: AnyRow) -> None:
 def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
     states = [row.state for row in ended]
     steps, charged = sum(row.steps for row in ended), sum(row.charged for row in ended)
-    moved = [row for row in ended if row.charged > 0]  # those cancelled in the queue say nothing of how long runs are
+    moved = [row for row in ended if row.charged > 0]  # runs cancelled in the queue say nothing about run lengths
     mean = max(steps / len(moved), 1.0) if moved else batch.steps_per_run
     return {
         "key": batch.id,
@@ -88,7 +88,7 @@ def _sums(batch: AnyRow, ended: Sequence[AnyRow]) -> dict[str, Any]:
         "owed": settle(charged, steps, batch.weight),
         "d_steps": steps,
         **{f"d_{s.value}": states.count(s.value) for s in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)},
-        # Those cancelled while they waited to be tried again bring what they had used before.
+        # Runs cancelled while queued for a retry bring what they used before.
         "d_carried_usd": -sum(row.cost_usd + row.reserved_usd for row in ended if row.charged == 0),
         **{f"d_{name}": sum(getattr(row, name) for row in ended) for name in SUMS},
     }
@@ -117,7 +117,7 @@ def _charge_owners(tx: Connection, ended: Sequence[AnyRow]) -> None:
 
 
 def pause_where_too_many_failed(tx: Connection, ids: list[str]) -> None:
-    """`--max-failures`: pauses a batch once more runs failed than its submitter allowed."""
+    """Pauses batches in which more runs failed than `--max-failures` allows."""
     ended = batches.c.succeeded + batches.c.failed + batches.c.cancelled
     percent_of = case((batches.c.total > 20, batches.c.total), else_=20)
     too_many = (batches.c.failed > batches.c.max_failures) | (
@@ -131,7 +131,7 @@ def pause_where_too_many_failed(tx: Connection, ids: list[str]) -> None:
 
 
 def close_finished(tx: Connection, ids: list[str]) -> None:
-    """Ends the batches all of whose runs have ended."""
+    """Finishes batches all of whose runs have ended."""
     ended = batches.c.succeeded + batches.c.failed + batches.c.cancelled
     state = case((batches.c.state == BatchState.OPEN.value, BatchState.DONE.value), else_=batches.c.state)
     tx.execute(

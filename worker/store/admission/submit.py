@@ -1,4 +1,4 @@
-"""Submission: a batch is opened, filled in chunks while its lines stream in, and sealed. Until then none of it runs."""
+"""Submission: a batch is opened, filled in chunks as its lines stream in, and sealed. No run starts before that."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from worker.store.schema.tables import batches, owners, runs
 from worker.store.session import NOW, AnyRow, Store, new_id
 
 LOCAL_OWNER = "local"
-"""Who owns what is submitted without a key of somebody's own."""
+"""The owner of what is submitted without an owner's key."""
 
 DISCARDED_AT_ONCE = 5_000
-"""Runs that one transaction of a discard deletes."""
+"""Runs that a discard deletes per transaction."""
 
 BEAT_S = 5.0
-"""Whoever fills a batch with a submission key gives a sign of life this often."""
+"""Seconds between signs of life while a batch with a submission key is being filled."""
 LEFT_S = 30.0
-"""Without one for this long the submission counts as left, and its key is free."""
+"""Seconds without a sign of life after which a submission counts as abandoned and its key is free."""
 WAIT_S = 60.0
-"""How long the same submission waits for one that is being taken."""
+"""Seconds that a repeated submission waits for the first one to be stored."""
 LOOK_S = 0.2
 
 MANY = 5_000
-"""Runs of a batch from which on PostgreSQL's statistics are brought up to date at once."""
+"""Batches with at least this many runs update PostgreSQL's statistics at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """A batch as it is submitted. The same `submission_key` of the same owner names the same batch."""
+    """A batch to submit. The same owner and `submission_key` always name the same batch."""
 
     owner_id: str = LOCAL_OWNER
     name: str = ""
@@ -50,7 +50,7 @@ class NewBatch:
     max_failures_percent: float | None = None
     options: JsonObject = field(default_factory=dict)
     budget_usd: float | None = None
-    """What all its runs together may cost; the price of every model must be known."""
+    """The most that all runs together may cost; the price of every model must be known."""
 
     def __post_init__(self) -> None:
         if not MIN_WEIGHT <= self.weight <= MAX_WEIGHT:
@@ -59,7 +59,7 @@ class NewBatch:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """One question, with its configuration stored already."""
+    """One question whose configuration is already stored."""
 
     question: str
     config_hash: str
@@ -69,7 +69,7 @@ class NewRun:
 
 
 class DuplicateCustomId(Exception):
-    """Lines of a chunk repeat a `custom_id`: of one in `stored`, or of another line of the chunk. None was taken."""
+    """A chunk repeats a `custom_id`, either a `stored` one or one of its own. Nothing of the chunk was stored."""
 
     def __init__(self, stored: Sequence[str], repeated: Sequence[str]) -> None:
         super().__init__(", ".join((*stored, *repeated)))
@@ -77,15 +77,15 @@ class DuplicateCustomId(Exception):
 
 
 class SubmissionGone(Exception):
-    """The batch was discarded while it was being filled: it had shown no sign of life, and was submitted once more."""
+    """The batch was discarded while it was being filled: it had shown no sign of life and was submitted again."""
 
 
 class SubmissionBusy(Exception):
-    """The same submission is still being taken elsewhere."""
+    """The same submission is still being stored by another process."""
 
 
 def ensure_owner(store: Store, owner_id: str = LOCAL_OWNER, weight: float = 1.0) -> None:
-    """Makes an owner known; harmless to repeat, and then without a write, for which others would have to wait."""
+    """Creates an owner if there is none of this id. A repeat only reads, so that it does not block writers."""
     with store.read() as tx:
         if tx.execute(select(owners.c.id).where(owners.c.id == owner_id)).scalar() is not None:
             return
@@ -99,10 +99,10 @@ def _upsert(store: Store) -> Any:
 
 
 def open_batch(store: Store, new: NewBatch, wait_s: float = WAIT_S) -> tuple[str, bool]:
-    """Opens a batch and returns its id and whether it is new.
+    """Opens a batch; returns its id and whether it is new.
 
-    While the same submission is being taken elsewhere this waits for it, and gets its batch; one that its sender or its
-    API process has left is replaced. Raises `SubmissionBusy` after `wait_s`.
+    If another process is storing the same submission, waits for it and returns its batch; an abandoned one is
+    replaced. Raises `SubmissionBusy` after `wait_s` seconds.
     """
     ensure_owner(store, new.owner_id)
     deadline = time.monotonic() + wait_s
@@ -122,7 +122,7 @@ def open_batch(store: Store, new: NewBatch, wait_s: float = WAIT_S) -> tuple[str
 
 
 def _insert_batch(store: Store, new: NewBatch) -> str | None:
-    """None: the same submission was faster."""
+    """Inserts the batch and returns its id. None: the same submission has just been opened elsewhere."""
     batch_id = new_id("batch")
     row = {
         "id": batch_id, "owner_id": new.owner_id, "name": new.name, "klass": new.klass.value, "weight": new.weight,
@@ -153,13 +153,13 @@ def _find(store: Store, new: NewBatch) -> AnyRow | None:
 
 
 def still_filling(store: Store, batch_id: str) -> None:
-    """A sign of life of whoever fills a batch; without one for `LEFT_S` its key is free again."""
+    """Records a sign of life of the process that fills a batch; after `LEFT_S` without one the key is free again."""
     with store.write() as tx:
         tx.execute(update(batches).where(batches.c.id == batch_id, *_FILLING).values(filled_at=NOW))
 
 
 def fingerprint_of(store: Store, batch_id: str) -> str | None:
-    """What tells the content and options of a submission from others; None: it was taken by version 0.1.0."""
+    """Returns the fingerprint of a submission's content and options. None: it was stored by version 0.1.0."""
     with store.read() as tx:
         return tx.execute(select(batches.c.fingerprint).where(batches.c.id == batch_id)).scalar()
 
@@ -167,7 +167,7 @@ def fingerprint_of(store: Store, batch_id: str) -> str | None:
 def add_runs(store: Store, batch_id: str, owner_id: str, first_seq: int, new: Sequence[NewRun]) -> list[str]:
     """Adds a chunk of runs, numbered from `first_seq` without gaps; returns their ids.
 
-    Raises `DuplicateCustomId` (of this chunk nothing was taken) or `SubmissionGone`.
+    Raises `DuplicateCustomId` (nothing of this chunk was stored) or `SubmissionGone`.
     """
     ids = [new_id("run") for _ in new]
     rows = [
@@ -205,10 +205,10 @@ def seal(
     store: Store, batch_id: str, options: JsonObject | None = None, first_call_usd: float = 0.0,
     fingerprint: str | None = None,
 ) -> bool:  # fmt: skip
-    """The batch is whole: its runs may be admitted. False: it was sealed or discarded before.
+    """Marks the batch as complete, so that its runs may be admitted. False: it was already sealed or discarded.
 
-    `first_call_usd` bounds the first model call of any of its runs, for a batch with a budget. `fingerprint` tells
-    another body under the same submission key.
+    For a batch with a budget, `first_call_usd` bounds the first model call of any of its runs. `fingerprint`
+    identifies a different body under the same submission key.
     """
     statement = update(batches).where(batches.c.id == batch_id, *_FILLING)
     values: JsonObject = {"sealed": True, "first_call_usd": first_call_usd, "fingerprint": fingerprint}
@@ -217,14 +217,14 @@ def seal(
     with store.write() as tx:
         total = tx.execute(statement.values(values).returning(batches.c.total)).scalar()
         if store.postgres and total is not None and total >= MANY:
-            # Until the planner knows of so many new rows, it would sort them all to find a batch's next ones.
+            # Until the planner knows of the new rows, it would sort all of them to find a batch's next ones.
             tx.execute(text("ANALYZE runs"))
     return total is not None
 
 
 def discard(store: Store, batch_id: str, *still: ColumnElement[bool]) -> None:
-    """Undoes a submission that was not sealed, if it `still` is so: nothing is left half done. Safe to repeat."""
-    # Marked first, so that whoever is still filling it stops; then emptied in short transactions.
+    """Deletes an unsealed submission if the conditions `still` hold. Safe to repeat."""
+    # Marked first, so that a process still filling it stops; then deleted in short transactions.
     gone = {"state": BatchState.CANCELLED.value, "submission_key": None, "total": 0}
     with store.write() as tx:
         unsealed = update(batches).where(batches.c.id == batch_id, batches.c.sealed.is_(False), *still)
@@ -232,7 +232,7 @@ def discard(store: Store, batch_id: str, *still: ColumnElement[bool]) -> None:
             return
     with store.read() as tx:
         last = tx.execute(select(func.max(runs.c.seq)).where(runs.c.batch_id == batch_id)).scalar() or 0
-    # By number, so that no statement has to step over what the ones before it deleted.
+    # By number, so that no statement has to skip rows that earlier ones deleted.
     for first in range(1, last + 1, DISCARDED_AT_ONCE):
         some = runs.c.seq.between(first, first + DISCARDED_AT_ONCE - 1)
         with store.write() as tx:
@@ -242,7 +242,7 @@ def discard(store: Store, batch_id: str, *still: ColumnElement[bool]) -> None:
 
 
 def discard_abandoned(store: Store, older_than_s: float) -> int:
-    """Clears away submissions whose sender, or whose API process, was lost on the way; returns how many."""
+    """Deletes submissions whose sender or API process was lost; returns how many."""
     query = select(batches.c.id).where(batches.c.sealed.is_(False), older_than_s < NOW - _LAST_SIGN)
     with store.read() as tx:
         ids = list(tx.execute(query).scalars())

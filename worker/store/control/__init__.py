@@ -1,1 +1,1 @@
-"""What people and endpoints decide about runs: cancel, pause, resume, retry, approvals, parking, endpoint pauses."""
+"""Control of runs by people and endpoints: cancel, pause, resume, approvals, parking, endpoint pauses."""

@@ -1,4 +1,4 @@
-"""Paused model endpoints: the whole fleet leaves them alone, in SQL, until a time, a probe or a person reopens them."""
+"""Paused model endpoints, kept in SQL: the whole fleet avoids them until a time, a probe or a person reopens them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from worker.store.session import NOW, AnyRow, Store
 
 PROBE_FIRST_S, PROBE_MOST_S = 15.0, 600.0
 TURNED_AWAY_FOR_LONG = 3
-"""Refusals of one step without a time to come back, after which an endpoint that answers nobody else is paused."""
+"""After this many refusals of one step without a retry time, an endpoint that answers no other run is paused."""
 PAUSES_OF_ONE = 2
-"""Failures of one step that paused its endpoint, though it answered others afterwards; the next one ends the run."""
+"""After this many failures of one step that paused an endpoint which then answered others, the next ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Why an endpoint is left alone. `retry_in_s` is the time until it opens by itself or is probed."""
+    """Why an endpoint is paused. `retry_in_s` is the time until it reopens by itself or is probed."""
 
     endpoint_id: str
     model: str
@@ -35,12 +35,12 @@ class Pause:
 
     @property
     def sentence(self) -> str:
-        """Why, and what a person must do."""
+        """The reason, and what a person must do."""
         return why_paused(self.reason, self.remedy)
 
 
 def why_paused(reason: str, remedy: str) -> str:
-    """One text of both."""
+    """Joins reason and remedy into one text."""
     return f"{reason.rstrip('.')}. {remedy}"
 
 
@@ -56,11 +56,11 @@ def pause(
     kind: PauseKind | None = None,
     api_key_env: str | None = None,
 ) -> None:
-    """Pauses for all. With `for_s` it opens by itself then; without, a probe is sent now and again.
+    """Pauses an endpoint for the fleet. With `for_s` it reopens by itself after that; without, probes try it.
 
-    `kind` says what it is about, `api_key_env` which variable holds the key: for the sentence that tells what to do.
+    `kind` and `api_key_env`, the variable that holds the key, are used for the remedy.
 
-    A second pause never shortens the first: one without an end stands, and one by hand stands until a person lifts it.
+    A second pause never shortens the first: one without an end stays, and one by hand stays until a person lifts it.
     """
     about = {"paused_kind": kind and kind.value, "api_key_env": api_key_env}
     new = {"id": endpoint_id, "base_url": base_url, "model": model, "paused_reason": reason, "paused_by": by, **about}
@@ -84,7 +84,7 @@ def pause(
 
 
 def _gives_way(for_s: float | None, by: str) -> ColumnElement[bool]:
-    """Whether a pause that is in force may be replaced by a new one."""
+    """Returns the condition under which a pause in force may be replaced by a new one."""
     endless = and_(endpoints.c.paused_reason.is_not(None), endpoints.c.paused_until.is_(None))
     if for_s is not None:
         return not_(endless)
@@ -93,13 +93,13 @@ def _gives_way(for_s: float | None, by: str) -> ColumnElement[bool]:
 
 
 def _next_probe() -> ColumnElement[float]:
-    # Doubles with each probe that failed, up to the bound.
+    # Doubles with each failed probe, up to the bound.
     steps = [(endpoints.c.probes == n, PROBE_FIRST_S * 2.0**n) for n in range(6)]
     return case(*steps, else_=PROBE_MOST_S)
 
 
 def resume(store: Store, endpoint_id: str) -> bool:
-    """Opens an endpoint again; runs that wait for it take slots as they come free. False: it was not paused."""
+    """Reopens an endpoint; runs parked for it take slots as they come free. False: it was not paused."""
     statement = (
         update(endpoints)
         .where(endpoints.c.id == endpoint_id, endpoints.c.paused_reason.is_not(None))
@@ -120,7 +120,7 @@ def resume(store: Store, endpoint_id: str) -> bool:
 
 
 def slow_down(store: Store, endpoint_id: str, base_url: str, model: str, for_s: float) -> None:
-    """Tells the fleet that an adaptive limit is in force: every call asks the limiter meanwhile."""
+    """Records for the fleet that an adaptive limit is in force; every call asks the limiter until it ends."""
     upsert = postgresql.insert if store.postgres else sqlite.insert
     new = {"id": endpoint_id, "base_url": base_url, "model": model, "slowed_until": NOW + for_s, "changed_at": NOW}
     changed = {"slowed_until": NOW + for_s, "changed_at": NOW}
@@ -129,13 +129,13 @@ def slow_down(store: Store, endpoint_id: str, base_url: str, model: str, for_s: 
 
 
 def slowed(store: Store) -> set[str]:
-    """The endpoints for which an adaptive limit is in force."""
+    """Returns the ids of endpoints for which an adaptive limit is in force."""
     with store.read() as tx:
         return set(tx.execute(select(endpoints.c.id).where(endpoints.c.slowed_until > NOW)).scalars())
 
 
 def paused(store: Store) -> dict[str, Pause]:
-    """All paused endpoints by id."""
+    """Returns all pauses by endpoint id."""
     query = select(endpoints, NOW.label("now")).where(endpoints.c.paused_reason.is_not(None))
     with store.read() as tx:
         rows = tx.execute(query).all()
@@ -156,13 +156,13 @@ def _pause(row: AnyRow) -> Pause:
 
 
 def remedy_of(row: AnyRow) -> str:
-    """What a person must do about a paused endpoint's row."""
+    """Returns what a person must do about a paused endpoint."""
     kind = PauseKind.BY_HAND.value if row.paused_by not in (None, "stepmill") else row.paused_kind
     return remedy(kind, row.model, row.base_url, row.api_key_env)
 
 
 def note_answered(store: Store, endpoint_id: str, base_url: str, model: str, ago_s: float = 0.0) -> None:
-    """Notes that the endpoint answered somebody so many seconds ago."""
+    """Records that the endpoint answered a call `ago_s` seconds ago."""
     upsert = postgresql.insert if store.postgres else sqlite.insert
     at = NOW - ago_s
     new = {"id": endpoint_id, "base_url": base_url, "model": model, "answered_at": at, "changed_at": NOW}
@@ -174,9 +174,9 @@ def note_answered(store: Store, endpoint_id: str, base_url: str, model: str, ago
 
 
 def answered_since_failure(store: Store, endpoint_id: str, lease: Lease, failures: int) -> bool:
-    """Whether the endpoint has answered anybody since this step's model call first failed.
+    """Returns whether the endpoint has answered any run since this step's model call first failed.
 
-    `failures` is how many of its failures were counted, the present one not included.
+    `failures` is how many of its failures were counted before the current one.
     """
     failed = failures_of(lease).order_by(attempts.c.claimed_at.desc()).offset(max(0, failures - 1)).limit(1)
     began = select(attempts.c.claimed_at).where(attempts.c.token == lease.token)
@@ -187,7 +187,7 @@ def answered_since_failure(store: Store, endpoint_id: str, lease: Lease, failure
 
 
 def failures_of(lease: Lease) -> Select[tuple[float]]:
-    """When the model calls of this step failed."""
+    """Selects when the failed model calls of this step ended."""
     return _calls_of(lease, Outcome.ERROR)
 
 
@@ -200,7 +200,7 @@ def _calls_of(lease: Lease, outcome: Outcome) -> Select[tuple[float]]:
 
 
 def turned_away_for_long(store: Store, endpoint_id: str, lease: Lease) -> bool:
-    """Whether the endpoint has refused this step again and again, the present time included, and answered nobody."""
+    """Returns whether the endpoint, counting now, refused this step `TURNED_AWAY_FOR_LONG` times and answered none."""
     before = TURNED_AWAY_FOR_LONG - 1
     with store.read() as tx:
         refused = len(tx.execute(failures_of(lease).limit(before)).all())
@@ -208,19 +208,19 @@ def turned_away_for_long(store: Store, endpoint_id: str, lease: Lease) -> bool:
 
 
 def answered_small(store: Store, lease: Lease) -> bool:
-    """Whether a small request was answered in place of this step's own, which had failed."""
+    """Returns whether a small test request was answered after this step's own request had failed."""
     with store.read() as tx:
         return tx.execute(_calls_of(lease, Outcome.OK).limit(1)).first() is not None
 
 
 def has_failed(store: Store, lease: Lease) -> bool:
-    """Whether a model call of this step has failed before."""
+    """Returns whether a model call of this step has failed before."""
     with store.read() as tx:
         return tx.execute(failures_of(lease).limit(1)).first() is not None
 
 
 def answered_since_pauses(store: Store, endpoint_id: str, lease: Lease) -> bool:
-    """Whether this step failed at least `PAUSES_OF_ONE` times and the endpoint has answered somebody since."""
+    """Returns whether this step failed at least `PAUSES_OF_ONE` times and the endpoint has answered since."""
     failed = failures_of(lease).subquery()
     last = select(func.max(failed.c.ended_at)).having(func.count() >= PAUSES_OF_ONE).scalar_subquery()
     with store.read() as tx:
@@ -229,14 +229,14 @@ def answered_since_pauses(store: Store, endpoint_id: str, lease: Lease) -> bool:
 
 
 def answered_within(store: Store, endpoint_id: str, within_s: float) -> bool:
-    """Whether the endpoint has answered anybody within so many seconds."""
+    """Returns whether the endpoint has answered any run in the last `within_s` seconds."""
     with store.read() as tx:
         query = select(endpoints.c.id).where(endpoints.c.id == endpoint_id, endpoints.c.answered_at > NOW - within_s)
         return tx.execute(query).first() is not None
 
 
 def reopen_due(store: Store) -> int:
-    """Opens the endpoints whose pause is over, and lets one waiting run probe each that has no end in sight."""
+    """Reopens endpoints whose pause is over, and lets one waiting run probe each whose pause has no end time."""
     due = select(endpoints.c.id, endpoints.c.paused_until).where(
         endpoints.c.paused_reason.is_not(None), endpoints.c.paused_by == "stepmill"
     )
@@ -250,7 +250,7 @@ def reopen_due(store: Store) -> int:
 
 
 def _free_the_forgotten(store: Store) -> int:
-    """Frees runs that a worker parked which had not heard yet that the endpoint was open again."""
+    """Unparks runs that were parked after the endpoint had reopened, by a worker that did not know yet."""
     paused_now = exists().where(endpoints.c.id == active.c.parked_target, endpoints.c.paused_reason.is_not(None))
     forgotten = and_(parked_for(Parked.MODEL), ~paused_now)
     with store.read() as tx:
@@ -261,7 +261,7 @@ def _free_the_forgotten(store: Store) -> int:
 
 
 def _probe(store: Store, endpoint_id: str) -> bool:
-    # One that has not failed there comes before one that has: it may be that one's request that is at fault.
+    # Runs that have not failed there go first: a failed run's own request may be at fault.
     waiting = select(active.c.run_id).where(parked_for(Parked.MODEL, endpoint_id))
     first = waiting.order_by(active.c.failures, active.c.parked_at)
     with store.write() as tx:

@@ -1,4 +1,4 @@
-"""Calls that wait for a person: approved, refused, or answered in the tool's place."""
+"""Tool calls that wait for a person to approve or refuse them, or to answer in the tool's place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from worker.store.session import NOW, Store
 
 @dataclass(frozen=True, slots=True)
 class HeldCall:
-    """A call that waits for a person, and what it asks for (`approval` or `answer`)."""
+    """A call that waits for a person; `held` is what it needs (`approval` or `answer`)."""
 
     run_id: str
     step: int
@@ -33,7 +33,7 @@ class HeldCall:
 
 
 def held_calls(store: Store, run_id: str) -> list[HeldCall]:
-    """The calls of a run that wait for a person."""
+    """Returns the calls of a run that wait for a person."""
     query = (
         select(tool_calls)
         .where(tool_calls.c.run_id == run_id, tool_calls.c.held.is_not(None))
@@ -45,7 +45,7 @@ def held_calls(store: Store, run_id: str) -> list[HeldCall]:
 
 
 def approve(store: Store, held: HeldCall) -> tuple[WorkMessage, ...] | None:
-    """Lets a call begin. None: it no longer waits. A run that gave its slot away lines up for one instead."""
+    """Approves a call; returns its work message, or () if its run must first take a slot. None: it no longer waits."""
     with store.write() as tx:
         hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
         freed = tx.execute(
@@ -64,7 +64,7 @@ def approve(store: Store, held: HeldCall) -> tuple[WorkMessage, ...] | None:
 
 
 def answer(store: Store, held: HeldCall, observation: str, outcome: Outcome = Outcome.OK) -> Applied | None:
-    """Ends a held call with what a person says; a refusal is an observation too. None: it no longer waits."""
+    """Ends a held call with a person's answer or refusal as its observation. None: it no longer waits."""
     with store.write() as tx:
         hot = tx.execute(select(active).where(*_acting(held)).with_for_update()).one_or_none()
         waiting = (*_key(held), tool_calls.c.held.is_not(None), tool_calls.c.state == CallState.PENDING.value)

@@ -1,4 +1,4 @@
-"""How requests for an endpoint have to differ from the usual ones: known to the whole fleet, forgotten after a day."""
+"""How requests to an endpoint must differ from the usual ones: shared by the fleet, forgotten after a day."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from worker.store.schema.tables import learned
 from worker.store.session import NOW, Store
 
 FORGET_AFTER_S = 86_400.0
-"""Endpoints change: after a day the usual request is tried again."""
+"""Endpoints change, so after a day the usual request is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """One adaptation, and in how many seconds it is forgotten."""
+    """One adaptation, and the seconds until it is forgotten."""
 
     adaptation: Adaptation
     forgotten_in_s: float
 
 
 def all_learned(store: Store) -> dict[str, tuple[Learned, ...]]:
-    """What is known, by endpoint, in a fixed order."""
+    """Returns all adaptations by endpoint id, in a fixed order."""
     query = (
         select(learned, NOW.label("now"))
         .where(learned.c.learned_at > NOW - FORGET_AFTER_S)
@@ -42,7 +42,7 @@ def all_learned(store: Store) -> dict[str, tuple[Learned, ...]]:
 
 
 def learn(store: Store, endpoint_id: str, adaptations: Sequence[Adaptation]) -> None:
-    """Notes what helped; the same feature anew replaces what was known of it. What is too old goes."""
+    """Stores adaptations that helped, replacing earlier ones of the same feature; deletes expired ones."""
     upsert = postgresql.insert if store.postgres else sqlite.insert
     with store.write() as tx:
         tx.execute(delete(learned).where(learned.c.learned_at <= NOW - FORGET_AFTER_S))
@@ -53,6 +53,6 @@ def learn(store: Store, endpoint_id: str, adaptations: Sequence[Adaptation]) -> 
 
 
 def forget(store: Store, endpoint_id: str) -> int:
-    """Forgets what is known of an endpoint; returns how many things that were. Workers follow within seconds."""
+    """Deletes an endpoint's adaptations and returns how many there were. Workers notice within seconds."""
     with store.write() as tx:
         return tx.execute(delete(learned).where(learned.c.endpoint_id == endpoint_id)).rowcount

@@ -1,4 +1,4 @@
-"""Runs whose open calls wait for workers that are not there, or for a person, give their slots to others."""
+"""Parks runs whose open calls wait for a tool group without workers or for a person, so that others get their slots."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HELD = {
 
 
 def served_queues(store: Store) -> set[str]:
-    """The queues that some live worker consumes."""
+    """Returns the queues that live workers consume."""
     with store.read() as tx:
         live = tx.execute(select(workers.c.queues).where(workers.c.state == WorkerState.UP.value)).scalars()
         return {queue for queues in live for queue in queues or []}
 
 
 def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
-    """Parks runs all of whose open calls have waited `after_s` for groups that nobody serves. Returns how many."""
+    """Parks runs all of whose open calls have waited `after_s` for a person or unserved groups. Returns how many."""
     running, served_one = tool_calls.c.state == CallState.RUNNING.value, tool_calls.c.queue.in_(list(served))
     moves_on = and_(tool_calls.c.held.is_(None), or_(running, served_one))
     useful = case((moves_on, 1), else_=0)
@@ -49,7 +49,7 @@ def park_unserved(store: Store, served: Iterable[str], after_s: float) -> int:
     return sum(_park(store, queue, ids, moves_on) for queue, ids in by_queue.items())
 
 
-# A person's word, where a call is held for one; else its group.
+# What a held call needs from a person, otherwise its queue.
 _waits_for = func.coalesce(tool_calls.c.held, tool_calls.c.queue)
 
 
@@ -61,14 +61,14 @@ def _park(store: Store, queue: str, run_ids: list[str], moves_on: ColumnElement[
     values = {"parked": kind.value, "parked_target": queue, "parked_at": NOW, "wait_reason": reason}
     with store.write() as tx:
         ids = list(tx.execute(chosen).scalars())
-        # Looked at again under the lock: a call may have been approved since, and nobody would come back to its run.
+        # Checked again under the lock: a call may have been approved since, and nothing would unpark its run.
         mine = (tool_calls.c.run_id == active.c.run_id, tool_calls.c.step == active.c.step)
         stranded = ~exists().where(*mine, tool_calls.c.state != CallState.DONE.value, moves_on)
         return tx.execute(update(active).where(active.c.run_id.in_(ids), stranded).values(**values)).rowcount
 
 
 def free_served(store: Store, served: Iterable[str]) -> int:
-    """Runs whose group has a worker again line up for a slot: at most as many as there are slots start at once."""
+    """Marks runs parked for these groups as ready; the admitter starts only as many as there are slots."""
     awaited = and_(parked_for(Parked.GROUP), active.c.parked_target.in_(list(served)))
     with store.write() as tx:
         chosen = select(active.c.run_id).where(awaited).order_by(active.c.run_id)

@@ -1,4 +1,4 @@
-"""Cancel, pause and resume, of runs and batches. A batch obeys one flag at once; its rows follow in chunks."""
+"""Cancel, pause and resume of runs and batches. A batch's flag takes effect at once; its rows follow in chunks."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a cancel ended, and whose attempts in flight are to be aborted."""
+    """The runs that were ended, and those of them whose attempts in flight must be aborted."""
 
     run_ids: tuple[str, ...]
     aborted: tuple[str, ...] = ()
 
 
 def cancel_run(store: Store, run_id: str) -> Stopped | None:
-    """Ends a run at once, whatever it is doing. None: it had ended already."""
+    """Ends a run at once, whatever it is doing. None: it had already ended."""
     with store.write() as tx:
-        for _ in range(2):  # twice: it may be admitted in between, and then it is found in motion
+        for _ in range(2):  # twice: if it is admitted between the two statements, the second round finds its hot row
             if _end_active(tx, select(active.c.run_id).where(active.c.run_id == run_id), "cancelled by request"):
                 return Stopped((run_id,), (run_id,))
             if _end_queued(tx, select(runs.c.id).where(runs.c.id == run_id)):
@@ -38,9 +38,9 @@ def cancel_run(store: Store, run_id: str) -> Stopped | None:
 
 
 def cancel_batch(store: Store, batch_id: str) -> bool:
-    """Sets the flag that every claim and every admission respects. False: the batch had ended already.
+    """Sets the flag that every claim and admission respects. False: the batch had already ended.
 
-    Runs follow with `cancel_chunk`, at once by the caller and again by the sweeper until none is left.
+    The caller then ends its runs with `cancel_chunk`; the sweeper repeats that until none is left.
     """
     statement = (
         update(batches)
@@ -52,7 +52,7 @@ def cancel_batch(store: Store, batch_id: str) -> bool:
 
 
 def cancel_chunk(store: Store, batch_id: str, limit: int = CHUNK) -> Stopped:
-    """Ends up to `limit` runs of a cancelled batch, those in motion first."""
+    """Ends up to `limit` runs of a cancelled batch, active ones first."""
     with store.write() as tx:
         some = select(active.c.run_id).where(active.c.batch_id == batch_id).order_by(active.c.run_id).limit(limit)
         in_motion = _end_active(tx, some, "its batch was cancelled")
@@ -68,7 +68,7 @@ def cancel_chunk(store: Store, batch_id: str, limit: int = CHUNK) -> Stopped:
 
 
 def unfinished_cancels(store: Store) -> list[str]:
-    """Cancelled batches some of whose runs have not followed yet."""
+    """Returns the cancelled batches that still have runs to end."""
     query = select(batches.c.id).where(
         batches.c.state == BatchState.CANCELLED.value, batches.c.finished_at.is_(None), batches.c.total > 0
     )
@@ -77,7 +77,7 @@ def unfinished_cancels(store: Store) -> list[str]:
 
 
 def _end_active(tx: Connection, which: Select[*tuple[Any, ...]], why: str) -> tuple[str, ...]:
-    # Locked in the order that `which` gives before they are deleted: two that end many runs never wait in a circle.
+    # Rows are locked in the order of `which` before they are deleted, so that concurrent cancels do not deadlock.
     locked = list(tx.execute(which.with_for_update()).scalars())
     if not locked:
         return ()
@@ -107,7 +107,7 @@ def _end_queued(tx: Connection, which: Select[*tuple[Any, ...]]) -> tuple[str, .
     if rows:
         values = [
             {"run_id": r.id, "batch_id": r.batch_id, "owner_id": r.owner_id, "state": "cancelled", "charged": 0.0}
-            # Zeros, unless it waited to be tried again.
+            # Zeros, unless the run was requeued for a retry.
             | {name: getattr(r, name) for name in SUMS}
             for r in rows
         ]
@@ -116,14 +116,14 @@ def _end_queued(tx: Connection, which: Select[*tuple[Any, ...]]) -> tuple[str, .
 
 
 def note_stopped(store: Store, run_id: str) -> None:
-    """An attempt of a cancelled run has really stopped; the last one tells how long stopping took."""
+    """Records that an attempt of a cancelled run has stopped; the last one shows how long stopping took."""
     with store.write() as tx:
         stopped = update(runs).where(runs.c.id == run_id, runs.c.stop_asked_at.is_not(None)).values(stopped_at=NOW)
         tx.execute(stopped)
 
 
 def pause_batch(store: Store, batch_id: str, reason: str = "hand", by: str | None = None) -> bool:
-    """After it no step of the batch starts; what is in flight may finish. False: not open, or paused already."""
+    """Pauses a batch: no further step starts, work in flight may finish. False: it is not open, or already paused."""
     statement = (
         update(batches)
         .where(batches.c.id == batch_id, batches.c.state == BatchState.OPEN.value, batches.c.paused_reason.is_(None))
@@ -134,9 +134,9 @@ def pause_batch(store: Store, batch_id: str, reason: str = "hand", by: str | Non
 
 
 def resume_batch(store: Store, batch_id: str, budget_usd: float | None = None) -> bool:
-    """Lifts the flag; its parked runs take slots again as they come free. False: it was not paused.
+    """Resumes a batch; its parked runs take slots as they come free. False: it was not paused.
 
-    `budget_usd` replaces the budget of a batch that has one, whether paused or not.
+    `budget_usd` replaces the budget of a batch that has one, paused or not.
     """
     raised = update(batches).where(batches.c.id == batch_id, batches.c.budget_usd.is_not(None))
     statement = (
@@ -151,24 +151,24 @@ def resume_batch(store: Store, batch_id: str, budget_usd: float | None = None) -
 
 
 def pause_run(store: Store, run_id: str) -> bool:
-    """After it no step of the run starts. False: it has ended, or is paused already."""
+    """Pauses a run: no further step starts. False: it has ended, or is already paused."""
     moving = runs.c.state.in_([RunState.QUEUED.value, RunState.ACTIVE.value])
     return _flag(store, run_id, True, moving)
 
 
 def resume_run(store: Store, run_id: str) -> bool:
-    """Lifts the pause of one run; it takes a slot when there is one. False: it was not paused."""
+    """Resumes a run, which takes a slot when one is free. False: it was not paused."""
     return _flag(store, run_id, False, true())
 
 
 def _flag(store: Store, run_id: str, paused: bool, which: ColumnElement[bool]) -> bool:
-    """Sets the flag on the hot row and on the cold one; False: it stood so already."""
+    """Sets the flag on the hot and the cold row. False: it was already set so, or the run is not among `which`."""
     cold = update(runs).where(runs.c.id == run_id, runs.c.paused.is_(not paused), which).values(paused=paused)
     while True:
         with store.write() as tx:
             hot = tx.execute(update(active).where(active.c.run_id == run_id).values(paused=paused)).rowcount
             state = tx.execute(cold.returning(runs.c.state)).scalar()
-            # It may have been admitted, with its former flag, while this waited for its cold row: then once more.
+            # If the run was admitted with its old flag while this waited for the cold row, repeat.
             if hot or state != RunState.ACTIVE:
                 return state is not None
             tx.rollback()

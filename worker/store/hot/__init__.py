@@ -1,1 +1,1 @@
-"""The writes of the hot path: how work is claimed, started and applied. `interface` says what there is."""
+"""The writes of the hot path: how work is claimed, started and applied. `interface` lists them."""

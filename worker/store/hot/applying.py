@@ -1,7 +1,7 @@
-"""The statements with which work ends, each written once for both databases.
+"""The statements that end a piece of work, each written once for both databases.
 
-Some take a `source`: the hot row that the write before them returned, where both are parts of one statement. Without
-one they take what they need of that row as parameters.
+Some take a `source`: the hot row returned by the preceding write when both are parts of one statement. Without a
+source they take the same values as parameters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _insert(table: Table, values: Mapping[str, Any], source: Any) -> Insert:
 
 
 def _after(source: CTE | None, statement: Update, run_id: ColumnElement[str]) -> Update:
-    """Only if the source has a row. The row's key stands in the statement as well, so that its index is used."""
+    """Makes an update conditional on the source's row. The key is also a parameter, so that its index is used."""
     return statement if source is None else statement.where(run_id == source.c.run_id)
 
 
@@ -58,7 +58,7 @@ def _after(source: CTE | None, statement: Update, run_id: ColumnElement[str]) ->
 
 
 def _due(at: ColumnElement[float]) -> dict[str, Any]:
-    """Work that is announced for a moment, and nobody's."""
+    """Returns the columns of work that has no worker and whose message is due at `at`."""
     return {"due_at": at, "sent_at": at, "token": null(), "worker_id": null(), "lease_until": null()}
 
 
@@ -66,7 +66,7 @@ _LATER = NOW + bindparam("due_in_s")
 
 
 def _change(added: type, values: Mapping[str, Any]) -> ReturningUpdate[str, str, int]:
-    """Changes this run's hot row, adds to these sums of it, `Used` or `Sums`, and counts its event."""
+    """Changes this run's hot row, adds to its sums (those of `Used` or `Sums`), and increments its event number."""
     changing = update(active).where(THIS_RUN).values(**values, **sums_after(active, added), event=active.c.event + ONE)
     return changing.returning(active.c.run_id, active.c.klass, active.c.event)
 
@@ -84,17 +84,17 @@ _MOVED: dict[str, Any] = {
 
 
 def move(added: type) -> ReturningUpdate[str, str, int]:
-    """The end of a model call: nobody parks a run while one is claimed, so that it is parked or not as this says."""
+    """Ends a model call. It alone decides whether the run is parked, since no run is parked during a model call."""
     return _change(added, _MOVED).where(UNDER_LEASE)
 
 
 def next_step(added: type) -> ReturningUpdate[str, str, int]:
-    """The end of a step's last tool call. A run may have been parked meanwhile, and stays so."""
+    """Ends a step's last tool call. If the run has been parked meanwhile, it stays parked."""
     return _change(added, {**values_of(active, "new", Place), **_due(NOW), "wait_reason": null()})
 
 
 def count_call(added: type) -> ReturningUpdate[str, str, int]:
-    """The end of another tool call's attempt."""
+    """Ends a tool call's attempt when the step still has open calls."""
     return _change(added, {"pending": value(active, "pending", "new_pending")})
 
 
@@ -102,7 +102,7 @@ MOVE, NEXT_STEP, COUNT_CALL = move(Sums), next_step(Sums), count_call(Sums)
 
 
 def leave(columns: Iterable[ColumnElement[Any]]) -> ReturningDelete[*tuple[Any, ...]]:
-    """Takes a hot row away and returns its columns, and as `event` the next one, that of the end."""
+    """Deletes a hot row and returns these columns, with `event` as the number of the run's final event."""
     return delete(active).where(THIS_RUN).returning(*columns, (active.c.event + ONE).label("event"))
 
 
@@ -116,13 +116,13 @@ LOCK_ACTING = select(*active.c).where(*THIS_STEP, active.c.phase == Phase.ACT.va
 CALL_UNDER_LEASE = select(*tool_calls.c).where(
     *THIS_CALL,
     tool_calls.c.token == bindparam("key_token"),
-    # A finished call keeps its token, so the state tells an apply that is repeated apart.
+    # A finished call keeps its token, so only the state shows that an apply is a repeat.
     tool_calls.c.state == CallState.RUNNING.value,
 )
 
 
 def finish_call(source: CTE | None = None) -> Update:
-    """Gives a tool call its observation. It keeps its token, for a commit whose answer is lost."""
+    """Gives a tool call its observation. The token stays, so that a commit whose answer was lost can be read back."""
     values: dict[str, Any] = {
         "state": CallState.DONE.value,
         "observation": value(tool_calls, "observation", "new_observation"),
@@ -149,14 +149,14 @@ RETURN_CALL = (
         state=CallState.PENDING.value,
         started_at=null(),
         queue=_QUEUE,
-        # What another queue has worked off says nothing of this one.
+        # Progress in another queue says nothing about this one.
         claimed_sent_at=case((tool_calls.c.queue == _QUEUE, tool_calls.c.claimed_sent_at), else_=null()),
     )
 )
 
 
 def call_row(number: int, call: NewCall) -> dict[str, Any]:
-    """What a new call's row says, beside whose it is."""
+    """Returns a new tool call's columns, without those that identify its run and step."""
     done = call.observation is not None
     return {
         "call": number, "tool": call.tool, "args": dict(call.args), "queue": call.queue, "call_id": call.call_id,
@@ -170,7 +170,7 @@ CALL_COLUMNS = tuple(call_row(1, NewCall("", {}, "")))
 
 
 def new_calls(columns: Mapping[str, ColumnElement[Any]], run: CTE | None = None, source: Any = None) -> Insert:
-    """Writes a step's calls. `columns` are those of `call_row`; with a `run` they are in a `source` beside it."""
+    """Inserts a step's calls. `columns` are those of `call_row`; with a `run`, they come from `source`."""
     whose = {"run_id": _run(run), "step": value(tool_calls, "step", "key_step"), "event": _event(run)}
     said = {name: columns[name] for name in CALL_COLUMNS}
     return _insert(tool_calls, {**whose, **said, "due_at": NOW, "sent_at": NOW}, source)
@@ -178,18 +178,18 @@ def new_calls(columns: Mapping[str, ColumnElement[Any]], run: CTE | None = None,
 
 NEW_CALL = new_calls({name: value(tool_calls, name, f"call_{name}") for name in CALL_COLUMNS})
 
-# ---- what is left behind ----
+# ---- the history ----
 
 
 def step(source: CTE | None = None) -> Insert:
-    """Writes a step into the history."""
+    """Inserts a step into the history."""
     whose = {"run_id": _run(source), "event": _event(source), "created_at": NOW}
     key = {"step": value(steps, "step", "key_step"), "token": value(steps, "token", "key_token")}
     return _insert(steps, {**whose, **key, **STEP_VALUES}, source)
 
 
 def close_attempt(source: CTE | None = None) -> Update:
-    """Ends the attempt of this lease; with a `source` a usual one, that is not wasted and keeps no bound."""
+    """Ends this lease's attempt. With a `source` it is a usual one: not wasted, and without a reserved bound."""
     said = ("error", "outcome") if source is not None else ("error", "outcome", "wasted", "reserved_usd")
     values = {"reserved_usd": null()} | {name: value(attempts, name, f"spent_{name}") for name in said}
     closing = _after(source, update(attempts).where(THIS_ATTEMPT), attempts.c.run_id)
@@ -197,13 +197,13 @@ def close_attempt(source: CTE | None = None) -> Update:
 
 
 def end_run(source: CTE | None = None) -> Update:
-    """Fills the cold row of a run that ends."""
+    """Updates the cold row of a run that ends."""
     ending = _after(source, update(runs).where(runs.c.id == bindparam("key_run")), runs.c.id)
     return ending.values(**_said(runs, *_END), **_final(runs, source), event=_event(source), finished_at=NOW)
 
 
 def ending(source: CTE | None = None) -> Insert:
-    """Leaves what the admitter settles."""
+    """Inserts the ending that the admitter will settle."""
     whose = {"run_id": _run(source)}
     for name in WHOSE:
         whose[name] = value(endings, name, f"final_{name}") if source is None else source.c[name]
@@ -211,14 +211,14 @@ def ending(source: CTE | None = None) -> Insert:
 
 
 def _final(table: Table, source: CTE | None) -> dict[str, Any]:
-    """The sums of a run that ends; with a `source`, that row's and what a usual attempt adds to them."""
+    """Returns the final sums of a run; with a `source`, that row's sums plus what a usual attempt adds."""
     if source is None:
         return values_of(table, "final", Sums)
     return {name: source.c[name] for name in names_of(Sums)} | sums_after(source, Used)
 
 
 WHOSE = ("batch_id", "owner_id", "charged")
-"""What an ending takes over from its run's hot row, beside its sums."""
+"""The columns that an ending copies from its run's hot row, besides the sums."""
 
 _ENDING = ("state", "error_code", "steps")
 _END = (*_ENDING, "error_message", "answer", "partial_answer")
@@ -229,7 +229,7 @@ def _said(table: Table, *names: str) -> dict[str, Any]:
 
 
 def end_of(end: End, taken: int) -> dict[str, Any]:
-    """What a run's row and its ending say of its end, beside its sums; `taken` is how many steps it took."""
+    """Returns the parameters that describe a run's end, except its sums; `taken` is the number of steps it took."""
     return {
         "end_state": end.state.value, "end_error_code": end.code, "end_steps": taken,
         "end_error_message": end.message, "end_answer": end.answer, "end_partial_answer": end.partial,
@@ -239,4 +239,4 @@ def end_of(end: End, taken: int) -> dict[str, Any]:
 STEP, CLOSE_ATTEMPT, END_RUN, ENDING = step(), close_attempt(), end_run(), ending()
 
 FACTS = select((NOW - attempts.c.claimed_at).label("held_s"), attempts.c.reserved_usd).where(THIS_ATTEMPT)
-"""What an attempt's own row tells of waste and of unknown usage."""
+"""Selects how long an attempt has been held, in seconds, and its reserved bound: for waste and unknown usage."""

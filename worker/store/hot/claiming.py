@@ -1,4 +1,4 @@
-"""The statements with which work begins: guards, leases and attempts, each written once for both databases."""
+"""The statements that begin a piece of work: guards, leases and attempts, each written once for both databases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.store.schema.tables import active, attempts, batches, tool_calls, wo
 from worker.store.session import NOW
 
 EARLY_S = 0.05
-"""A message may come this much before its due time: timers and clocks are not that exact."""
+"""Seconds by which a message may come before its due time, since timers and clocks are not exact."""
 
 LEASE_S: BindParameter[float] = bindparam("lease_s")
 KEY_BATCH: BindParameter[str] = bindparam("key_batch")
@@ -27,9 +27,9 @@ WORKER_UP = (workers.c.id == bindparam("key_worker"), workers.c.state == WorkerS
 
 
 def _first_sent(table: Table) -> ColumnElement[float | None]:
-    """When a message was sent, as evidence of how far its queue is worked off; null for one that was sent again.
+    """Returns when a message was sent, as evidence of its queue's progress; null if it was sent more than once.
 
-    It cannot be told which of two was answered: to assume the later one would prove a whole backlog lost.
+    It is unknown which of two messages led to the claim; assuming the later one would make a whole backlog look lost.
     """
     return case((table.c.sent_at - table.c.due_at > 0.25, null()), else_=table.c.sent_at)
 
@@ -54,7 +54,7 @@ LEASE_THINK = (
         token=bindparam("key_token"),
         worker_id=bindparam("key_worker"),
         lease_until=NOW + active.c.call_limit_s + LEASE_S,
-        # What ran in quarantine says nothing of how far the usual queue has been worked off.
+        # Work that ran in quarantine says nothing about the progress of the usual queue.
         claimed_sent_at=case((active.c.quarantined.is_(True), null()), else_=_first_sent(active)),
         wait_reason=null(),
     )
@@ -69,7 +69,7 @@ CLAIM_THINK = LEASE_THINK.where(*DUE_TO_THINK)
 STARTING = select(active.c.batch_id, active.c.config_hash).where(
     *THIS_STEP, active.c.phase == Phase.ACT.value, _IN_TIME
 )
-"""Lets what was claimed finish: a pause is not looked at."""
+"""Ignores pauses, so that claimed work may finish."""
 ACTING = STARTING.where(active.c.paused.is_(False), active.c.parked.is_(None))
 LOCK_TO_START, LOCK_TO_CLAIM = STARTING.with_for_update(), ACTING.with_for_update()
 
@@ -121,7 +121,7 @@ def attempt_row(queue: ColumnElement[Any], limit_s: ColumnElement[float]) -> Sel
     return select(*KEY.values(), queue, NOW, NOW + limit_s)
 
 
-# It runs after the hot row is locked, so it sees every acknowledged pause and every worker declared dead.
+# This runs after the hot row is locked, so it sees every acknowledged pause and every worker declared dead.
 WRITE_ATTEMPT = (
     insert(attempts)
     .from_select(

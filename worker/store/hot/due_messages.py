@@ -1,4 +1,4 @@
-"""The messages that active runs have due, now or later."""
+"""The work messages that active runs need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.store.session import NOW
 
 
 def work_messages_for(tx: Connection, run_ids: Sequence[str]) -> list[WorkMessage]:
-    """The work messages of what these active runs have due, now or later: sent when they take a slot again."""
+    """Returns the messages for all unclaimed work of these active runs, due now or later, to send on un-parking."""
     thinking = select(active, (active.c.due_at - NOW).label("due_in_s")).where(
         active.c.run_id.in_(run_ids), active.c.token.is_(None), active.c.phase != Phase.ACT.value
     )

@@ -1,4 +1,4 @@
-"""How a run ends: its cold row is filled from its hot one, and the admitter finds its ending to settle."""
+"""How a run ends: its cold row is filled from its hot row, and an ending is left for the admitter to settle."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from worker.store.session import NOW, AnyRow
 def end_run(tx: Connection, hot: AnyRow, end: End, added: Sums, event: int, steps: int) -> None:
     """Writes the end of a run whose hot row this transaction has deleted.
 
-    Counters of batch and owner are not touched here: they would make every ending wait for the same row. The ending is
-    left in `endings`, and the admitter settles many at once.
+    The counters of batch and owner are not updated here, because every ending would wait for the same row. The
+    admitter settles the rows of `endings` in bulk.
     """
     sums = {f"final_{name}": getattr(hot, name) + getattr(added, name) for name in SUMS}
     whose = {"key_run": hot.run_id, "final_batch_id": hot.batch_id, "final_owner_id": hot.owner_id}
@@ -29,9 +29,9 @@ def end_run(tx: Connection, hot: AnyRow, end: End, added: Sums, event: int, step
 
 
 def stop_attempts(tx: Connection, run_ids: Sequence[str]) -> dict[str, float]:
-    """Closes what runs that end still had in flight, so that no open attempt outlives its run.
+    """Closes the open attempts of runs that end, so that no attempt outlives its run.
 
-    Returns, by run, what the model calls among them may cost at most: their usage is not known, and perhaps never.
+    Returns the upper bound in US dollars of the model calls among them, by run: their usage is not known yet.
     """
     open_ones = (attempts.c.run_id.in_(run_ids), attempts.c.ended_at.is_(None))
     stopped = update(attempts).where(*open_ones).values(outcome=Outcome.STOPPED.value, ended_at=NOW)

@@ -1,7 +1,7 @@
-"""What the hot path writes, whatever the database: claims with which work begins, applies with which it ends.
+"""The interface of the hot-path writes for any database: claims begin work, applies end it.
 
-Each is guarded, and says whether it landed: None or False means not yours, stop. Lock order, here and everywhere: the
-run's hot row, then its tool calls, then attempts.
+Each write is guarded and returns whether it landed: None or False means that the work is not the caller's, who must
+stop. The lock order, here and everywhere, is the run's hot row, then its tool calls, then attempts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Lease:
     attempt: int
     worker_id: str
     deadline_s: float
-    """Seconds from the claim after which the attempt is lost; for a model call, beyond its own time limit."""
+    """Seconds from the claim after which the attempt is lost; a model call's own time limit is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class ThinkWork:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The run's hot row as a tool call's claim saw it; while its `event` stands, nothing of it has moved.
+    """The run's hot row as a tool call's claim saw it; while its `event` is the same, the row has not changed.
 
-    Of `hot` only what the end of a call depends on is told: phase, step and how many calls are pending.
+    `hot` has only the fields that the end of a call depends on: phase, step and the number of pending calls.
     """
 
     hot: Hot
@@ -70,7 +70,7 @@ class CallWork:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What a step leaves in the history: columns of `steps`."""
+    """What a step adds to the history: columns of `steps`."""
 
     kind: str
     reply: str
@@ -83,13 +83,13 @@ class StepRecord:
     answer: str | None = None
     latency_s: float | None = None
     extras: JsonObject | None = None
-    """What its message carried beyond the chat API (`worker.core.provider_extras`), for `endpoint_id` alone."""
+    """Provider-specific fields of the message (`worker.core.provider_extras`), sent back to `endpoint_id` only."""
     endpoint_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkApply:
-    """The end of a model call's attempt: what was decided, what it used, and what it leaves in the history."""
+    """The end of a model call's attempt: what was decided, what it used, and its step for the history."""
 
     lease: Lease
     decision: Move | End
@@ -98,15 +98,15 @@ class ThinkApply:
 
     @property
     def steps(self) -> int:
-        """How many steps the run has taken if it ends with this."""
+        """How many steps the run has taken if this ends it."""
         return self.lease.step if self.record else self.lease.step - 1
 
 
 @dataclass(frozen=True, slots=True)
 class CallApply:
-    """The end of a tool call's attempt. `decide` is asked under the lock of the run's hot row.
+    """The end of a tool call's attempt. `decide` is called while the run's hot row is locked.
 
-    With what its claim has `seen` it may be asked before, and what it says is written if nothing has moved since.
+    With what the claim has `seen`, it may be called earlier; its result is written if the row has not changed since.
     """
 
     lease: Lease
@@ -117,7 +117,7 @@ class CallApply:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What followed from an apply that landed."""
+    """The result of an apply that landed: messages to send, and whether the run ended."""
 
     work_messages: tuple[WorkMessage, ...] = ()
     ended: bool = False
@@ -132,34 +132,34 @@ class Database(Protocol):
 
 
 class HotWrites(Protocol):
-    """The writes over lists; each element is answered by itself, in its place.
+    """The hot-path writes over lists; the result has one entry per element, in the same order.
 
-    Each element is one atomic write that lands once: it can be sent again with the same token where a commit's answer
-    was lost, and `worker.store.hot.readback` tells whether it had landed. An error of the database is raised for the
-    whole list, of which some may have landed.
+    Each element is one atomic write that lands once. If the answer to its commit was lost, it can be repeated with the
+    same token, and `worker.store.hot.readback` reads whether it had landed. A database error is raised
+    for the whole list, of which some elements may have landed.
     """
 
     def claim_thinks(self, db: Database, leases: Sequence[Lease]) -> list[ThinkWork | None]:
-        """Begins model calls whose step and attempt still stand, that are due, and whose run and batch go on."""
+        """Begins model calls that are due, if step and attempt are current and neither run nor batch is stopped."""
 
     def claim_calls(self, db: Database, leases: Sequence[Lease]) -> list[CallWork | None]:
-        """Begins tool calls under the same conditions. The hot row is locked first, so no cancel slips between."""
+        """Begins tool calls under the same conditions. The hot row is locked first, so no cancel comes in between."""
 
     def start_calls(self, db: Database, leases: Sequence[Lease]) -> list[bool]:
-        """The second fenced commit of calls that must not be repeated, just before their effect.
+        """Makes the second fenced commit of calls that must not be repeated, just before their effect.
 
-        False: the lease is gone or past its deadline, the run or its batch has ended, or the call was started before;
-        the effect must not happen.
+        False: the effect must not happen, because the lease is gone or past its deadline, the run or its batch has
+        ended, or the call was already started.
         """
 
     def reserve(self, db: Database, lease: Lease, bound_usd: float) -> bool:
-        """Notes what the model call that is about to leave may cost at most. False: the attempt was ended meanwhile.
+        """Records the most a model call may cost, just before it is sent. False: the attempt has already been ended.
 
-        Whatever happens then, a call whose usage is never told keeps this bound.
+        A call whose usage never becomes known keeps this bound as its cost.
         """
 
     def apply_thinks(self, db: Database, applies: Sequence[ThinkApply]) -> list[Applied | None]:
         """Ends model calls' attempts and moves their runs on, or ends the runs."""
 
     def apply_calls(self, db: Database, applies: Sequence[CallApply]) -> list[Applied | None]:
-        """Ends tool calls' attempts; of two finishers of a step's last two calls, the second sees the first."""
+        """Ends tool calls' attempts. If a step's last two calls finish at once, the second write sees the first."""

@@ -1,4 +1,4 @@
-"""Money of single attempts that is noted late, since the attempt was fenced out."""
+"""Usage of single attempts that arrives late, because the attempt was fenced out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from worker.store.session import NOW, AnyRow, Store
 
 
 def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
-    """All that a fenced-out attempt may write: its own usage, which counts as waste. Safe to repeat.
+    """Writes a fenced-out attempt's own usage as waste, the only thing it may write. Safe to repeat.
 
-    Usage that is known replaces the bound that was kept for it, in the sums of the run, and of its batch if that has
-    counted the run already.
+    Known usage replaces the reserved bound in the sums of the run, and in those of its batch if the run is already
+    settled there.
     """
     with store.write() as tx:
         run = _lock(store, tx, lease.run_id)
@@ -41,11 +41,11 @@ def note_waste(store: Store, lease: Lease, spent: Spent) -> None:
 
 
 def _lock(store: Store, tx: Connection, run_id: str) -> AnyRow | None:
-    """Locks the run's hot row and returns None, or its cold one where it has none, and then the admitters out too."""
+    """Locks the run's hot row and returns None; without one, locks out the admitters and returns the cold row."""
     hot = select(active.c.run_id).where(active.c.run_id == run_id).with_for_update()
     if tx.execute(hot).first() is not None:
         return None
-    hold_lock(store, tx)  # so that it is neither admitted, settled nor queued anew meanwhile
+    hold_lock(store, tx)  # so that the run is not admitted, settled or requeued meanwhile
     if tx.execute(hot).first() is not None:
         return None
     cold = select(runs.c.id, runs.c.state, runs.c.batch_id).where(runs.c.id == run_id).with_for_update()
@@ -53,7 +53,7 @@ def _lock(store: Store, tx: Connection, run_id: str) -> AnyRow | None:
 
 
 def _late(row: AnyRow, spent: Spent, kept: float | None) -> dict[str, Any]:
-    """What the report of an attempt adds to the sums, given what was counted of it when others ended it."""
+    """Returns what an attempt's late report adds to the sums, given what was counted when another worker ended it."""
     usage, cost = spent.usage or Usage(), spent.cost_usd or 0.0
     tokens = usage.prompt_tokens + usage.completion_tokens
     counted = row.reserved_usd if row.ended_at is not None else None

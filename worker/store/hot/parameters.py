@@ -1,8 +1,8 @@
-"""The parameters of the hot statements, named for what they say; bare column names are reserved by SQLAlchemy.
+"""The parameters of the hot statements. They are prefixed because SQLAlchemy reserves bare column names.
 
-`key_…` says which piece of work, `new_…` what a row becomes, `used_…` what is added to sums, `spent_…`, `step_…` and
-`end_…` what is left behind of an attempt, a step and a run. Which columns a statement writes is told by the fields of a
-dataclass alone: `values_of` writes them into a statement, `bound` takes their values out of an instance.
+`key_…` identifies the piece of work, `new_…` is what a row becomes, `used_…` is added to sums, and `spent_…`, `step_…`
+and `end_…` describe an attempt, a step and a run. The fields of a dataclass decide which columns a statement writes:
+`values_of` puts them into a statement, `bound` takes their values from an instance.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from worker.store.session import AnyRow
 
 
 def names_of(record: type) -> tuple[str, ...]:
-    """The fields of a dataclass, which are names of columns."""
+    """Returns the field names of a dataclass, which are column names."""
     return tuple(field.name for field in fields(record))
 
 
 def value(table: Table, column: str, name: str) -> BindParameter[Any]:
-    """A parameter of a column's type."""
+    """Returns a parameter of a column's type."""
     return bindparam(name, type_=table.c[column].type)
 
 
 def values_of(table: Table, prefix: str, record: type) -> dict[str, Any]:
-    """What a statement writes into the columns that are named as the fields of a dataclass."""
+    """Returns a parameter for each column that is named like a field of the dataclass."""
     return {name: value(table, name, f"{prefix}_{name}") for name in names_of(record)}
 
 
@@ -42,17 +42,17 @@ def _prefixed(prefix: str, record: type) -> tuple[tuple[str, str], ...]:
 
 
 def bound(prefix: str, record: type, instance: Any) -> dict[str, Any]:
-    """The values of these parameters. The instance may have more fields than the class that is named."""
+    """Returns the values of these parameters. `instance` may have more fields than `record`."""
     return {parameter: getattr(instance, name) for parameter, name in _prefixed(prefix, record)}
 
 
 def usage_values(table: Table) -> dict[str, Any]:
-    """What an attempt used, in the columns of a step or of an attempt; its cost may be unknown."""
+    """Returns what an attempt used, as columns of a step or an attempt; its cost may be null (unknown)."""
     return {**values_of(table, "used", Usage), "cost_usd": value(table, "cost_usd", "spent_cost_usd")}
 
 
 def sums_after(source: Any, added: type) -> dict[str, Any]:
-    """These sums of a hot row, `Used` or `Sums`, with what an attempt adds."""
+    """Returns a hot row's sums (those of `Used` or `Sums`) plus what an attempt adds."""
     return {name: source.c[name] + value(active, name, f"used_{name}") for name in names_of(added)}
 
 
@@ -66,7 +66,7 @@ KEY = {
     "attempt": value(attempts, "attempt", "key_attempt"),
     "worker_id": value(attempts, "worker_id", "key_worker"),
 }
-"""What a lease says of its attempt."""
+"""The columns of an attempt that its lease gives."""
 
 THIS_RUN = active.c.run_id == bindparam("key_run")
 THIS_STEP = (THIS_RUN, active.c.step == bindparam("key_step"))
@@ -79,7 +79,7 @@ THIS_ATTEMPT = attempts.c.token == bindparam("key_token")
 
 
 def key_of(lease: Lease) -> dict[str, Any]:
-    """The values of `KEY`."""
+    """Returns the values of `KEY`."""
     return {
         "key_token": lease.token, "key_run": lease.run_id, "key_step": lease.step, "key_call": lease.call,
         "key_attempt": lease.attempt, "key_worker": lease.worker_id,
@@ -87,7 +87,7 @@ def key_of(lease: Lease) -> dict[str, Any]:
 
 
 def spent_of(spent: Spent) -> dict[str, Any]:
-    """What an attempt used, for its own row, for its step and for the sums of its run."""
+    """Returns what an attempt used, for its own row, its step and its run's sums."""
     return bound("used", Sums, spent.sums()) | {
         "spent_cost_usd": spent.cost_usd, "spent_error": spent.error, "spent_outcome": spent.outcome,
         "spent_wasted": spent.wasted, "spent_reserved_usd": spent.reserved_usd,
@@ -95,7 +95,7 @@ def spent_of(spent: Spent) -> dict[str, Any]:
 
 
 def step_of(record: StepRecord) -> dict[str, Any]:
-    """What a step leaves. What was kept of a reply is stored only where it differs from the reply."""
+    """Returns a step's values. `kept` is stored only if it differs from the reply."""
     values = bound("step", StepRecord, record)
     if record.kept == record.reply:
         values["step_kept"] = None
@@ -106,5 +106,5 @@ STEP_VALUES = {**values_of(steps, "step", StepRecord), **usage_values(steps)}
 
 
 def hot_of(row: AnyRow) -> Hot:
-    """The decision's view of a hot row that was selected with `HOT_COLUMNS`."""
+    """Returns what decisions see of a hot row that was selected with `HOT_COLUMNS`."""
     return Hot(**{column.name: getattr(row, column.name) for column in HOT_COLUMNS})

@@ -1,4 +1,4 @@
-"""What the hot row says of a parked run, as conditions and values."""
+"""The hot row's columns about parking, as conditions and values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from worker.core.states import Parked
 from worker.store.schema.tables import active
 
 READY: Mapping[str, Any] = {"parked": Parked.READY.value, "parked_target": None}
-"""The columns of a run that lines up for a slot again."""
+"""The columns of a parked run that is ready to take a slot again."""
 
 
 def parked_for(kind: Parked, *targets: str) -> ColumnElement[bool]:
-    """Which runs are parked for this, any target of it where none is named."""
+    """Selects runs parked for this kind; without targets, for any target of it."""
     of_kind = active.c.parked == kind.value
     return and_(of_kind, active.c.parked_target.in_(targets)) if targets else of_kind
 
 
 def parked_for_model(endpoint_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """Which runs are parked for the endpoint that another column names."""
+    """Selects runs parked for the endpoint whose id is in another column."""
     return and_(parked_for(Parked.MODEL), active.c.parked_target == endpoint_id)

@@ -1,4 +1,4 @@
-"""The writes of the hot path statement by statement, inside transactions: for every database."""
+"""The writes of the hot path, statement by statement inside transactions: they work on every database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.store.session import AnyRow
 
 
 class Portable:
-    """`worker.store.hot.interface.HotWrites`, one element after the other."""
+    """Implements `worker.store.hot.interface.HotWrites`, one element after the other."""
 
     def claim_thinks(self, db: Database, leases: Sequence[Lease]) -> list[ThinkWork | None]:
         return [self._claim_think(db, lease) for lease in leases]
@@ -111,7 +111,7 @@ PORTABLE = Portable()
 
 
 def claim_values(lease: Lease) -> dict[str, Any]:
-    """What a claim's statements need."""
+    """Returns the parameters of a claim's statements."""
     return key_of(lease) | {"lease_s": lease.deadline_s}
 
 
@@ -121,17 +121,17 @@ def _write_attempt(tx: Connection, lease: Lease, batch_id: str, queue: str, call
 
 
 def claimed_view(row: AnyRow) -> CallView:
-    """The decision's view of a call that was claimed just now, and so has not started."""
+    """Returns what decisions see of a call that was just claimed and so has not started."""
     return CallView(row.attempt, row.failures, row.deaths, row.quarantined, tool=row.tool)
 
 
 def view_of(call: AnyRow) -> CallView:
-    """The decision's view of a tool call's row; idempotence and limits are the tool's, and the caller adds them."""
+    """Returns what decisions see of a tool call's row; the caller adds the tool's own idempotence and limits."""
     return replace(claimed_view(call), started=call.started_at is not None)
 
 
 def _with_bounds(tx: Connection, lease: Lease, spent: Spent) -> Spent:
-    """Adds what the attempt's own row tells."""
+    """Adds the held time and the reserved bound from the attempt's row, if the attempt is unusual."""
     if spent.usual:
         return spent
     row = tx.execute(applying.FACTS, key_of(lease)).one_or_none()
@@ -141,7 +141,7 @@ def _with_bounds(tx: Connection, lease: Lease, spent: Spent) -> Spent:
 
 
 def moved(move: Move) -> dict[str, Any]:
-    """What a hot row becomes."""
+    """Returns the parameters that `move` sets on the hot row."""
     park = move.park
     return bound("new", State, move.state) | {
         "new_wait_reason": move.wait_reason, "due_in_s": move.due_in_s,
@@ -150,7 +150,7 @@ def moved(move: Move) -> dict[str, Any]:
 
 
 def work_messages_after(lease: Lease, klass: str, move: Move) -> tuple[WorkMessage, ...]:
-    """Which messages to send after a model call."""
+    """Returns the messages to send after a model call."""
     if move.state.phase == Phase.ACT:
         todo = [(n, call) for n, call in enumerate(move.calls, 1) if call.observation is None and not call.held]
         return tuple(WorkMessage(lease.run_id, lease.step, n, 1, call.queue, call.tool) for n, call in todo)
@@ -158,12 +158,12 @@ def work_messages_after(lease: Lease, klass: str, move: Move) -> tuple[WorkMessa
 
 
 def think_work_message(run_id: str, klass: str, place: Place, due_in_s: float = 0.0) -> WorkMessage:
-    """The work message of a run's next model call."""
+    """Returns the work message of a run's next model call."""
     return WorkMessage(run_id, place.step, 0, place.attempt, think_queue(klass, place.quarantined), due_in_s=due_in_s)
 
 
 def settle_call(tx: Connection, hot: AnyRow, call: AnyRow, change: CallChange, spent: Spent, lease: Lease) -> Applied:
-    """Writes a call's change and its run's, inside a transaction that holds the hot row's lock."""
+    """Writes what changes for a call and its run, inside a transaction that holds the hot row's lock."""
     values = key_of(lease) | spent_of(spent) | {"new_event": hot.event + 1}
     if isinstance(change, CallAgain):
         return _call_again(tx, hot, call, change, values)
@@ -192,5 +192,5 @@ def _call_again(tx: Connection, hot: AnyRow, call: AnyRow, change: CallAgain, va
 
 
 def finished(change: CallDone) -> dict[str, Any]:
-    """What a tool call that is done becomes."""
+    """Returns the parameters of a finished tool call."""
     return {"new_observation": change.observation, "new_outcome": change.outcome}

@@ -1,8 +1,8 @@
-"""The usual writes of the hot path as one statement each: atomic by itself, and one round trip instead of six.
+"""The usual writes of the hot path as one statement each: atomic, and one round trip instead of six.
 
-Each is a guarded write of the hot row, and writes that take place if it returned a row (data-modifying common table
-expressions), made of the statements that `worker.store.hot.portable` sends one by one. What is unusual, or finds the
-hot row locked, is left to those: a test compares what the two write.
+Each is a guarded write of the hot row, followed by writes that happen only if it returned a row (data-modifying common
+table expressions), built from the statements that `worker.store.hot.portable` sends one by one. Unusual cases and
+locked hot rows fall back to `portable`; a test compares what the two write.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from worker.store.schema.tables import SUMS, active, attempts, batches, tool_cal
 
 
 class Postgres(Portable):
-    """`worker.store.hot.interface.HotWrites` for PostgreSQL."""
+    """Implements `worker.store.hot.interface.HotWrites` for PostgreSQL."""
 
     def reserve(self, db: Database, lease: Lease, bound_usd: float) -> bool:
         return db.once(claiming.RESERVE, {"key_token": lease.token, "bound_usd": bound_usd}) is not None
@@ -89,7 +89,7 @@ POSTGRES = Postgres()
 
 
 def _observe(db: Database, apply: CallApply, seen: Seen, view: CallView) -> Applied | None:
-    """Ends a call that is done, which it is alike whether or not it had started. None: that is not what happened."""
+    """Ends a call that is done, started or not. Returns None, having written nothing, in every other case."""
     change = apply.decide(seen.hot, view)
     if not isinstance(change, CallDone) or isinstance(change.run, End):
         return None
@@ -104,9 +104,9 @@ def _observe(db: Database, apply: CallApply, seen: Seen, view: CallView) -> Appl
 
 # ---- claims ----
 
-# One statement has one snapshot for everything. A hot row that somebody has locked is therefore left to the statements
-# of `portable`: while one waited for it, a pause could be acknowledged that its snapshot does not show.
-# Its batch is looked up by its key: as an EXISTS it becomes a join, for which PostgreSQL may read all open batches.
+# A statement has a single snapshot. A locked hot row is therefore left to the statements of `portable`: while this one
+# waited for the lock, a pause could be acknowledged that its snapshot does not show.
+# The batch is looked up by key: an EXISTS would become a join, for which PostgreSQL may read all open batches.
 _MAY_BEGIN = (
     exists().where(*claiming.WORKER_UP),
     select(true()).where(batches.c.id == active.c.batch_id, *claiming.BATCH_GOING).scalar_subquery(),
@@ -155,8 +155,8 @@ CLAIM_THINK, CLAIM_CALL, START_CALL = _claim_think(), _claim_call(), _start_call
 
 
 def _then(first: Any, columns: tuple[str, ...], **following: Any) -> Select[Any]:
-    """One statement: these columns of the first write's row, once those that follow are done."""
-    # No more of them: to describe a column in the result takes as long as to bind a parameter.
+    """Returns one statement that does all the writes and selects these columns of the first one's row."""
+    # As few columns as possible: describing one in the result takes as long as binding a parameter.
     chosen = select(*(first.c[name] for name in columns))
     return chosen.add_cte(*(write.cte(name) for name, write in following.items()))
 
@@ -189,10 +189,10 @@ def _end(step: bool = False) -> Select[Any]:
 
 
 def _finish(change: ReturningUpdate[str, str, int]) -> Select[Any]:
-    """Ends a tool call and its attempt, if its run's hot row is still at the event that its claim saw.
+    """Ends a tool call and its attempt if its run's hot row is still at the event that the claim saw.
 
-    The event is what guards: whoever changes the hot row or one of its claimed calls counts it up, under the row's
-    lock. The token alone would be looked up in this statement's snapshot, which may be older than that lock.
+    The event number is the guard: every change to the hot row or to one of its claimed calls increments it under the
+    row's lock. A token alone would be read from this statement's snapshot, which may be older than that lock.
     """
     mine = exists().where(*THIS_CALL, tool_calls.c.token == bindparam("key_token"))
     unmoved = (*THIS_STEP, active.c.phase == Phase.ACT.value, active.c.event == bindparam("key_event"))

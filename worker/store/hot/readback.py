@@ -1,4 +1,4 @@
-"""Whether a write of the hot path has landed: for a commit whose answer was lost."""
+"""Reads whether a write of the hot path has landed, for commits whose answer was lost."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _OUTCOME = select(attempts.c.outcome).where(THIS_ATTEMPT)
 
 
 def reclaimed(store: Store, lease: Lease) -> bool:
-    """Whether a claim with this token has landed."""
+    """Returns whether a claim with this token has landed."""
     with store.read() as tx:
         return tx.execute(_CALL_CLAIMED if lease.call else _CLAIMED, key_of(lease)).first() is not None
 
 
 def started(store: Store, lease: Lease) -> bool:
-    """Whether `start_call` has landed and the lease still holds."""
+    """Returns whether `start_call` has landed and the lease is still valid."""
     with store.read() as tx:
         return tx.execute(_STARTED, key_of(lease)).scalar() is not None
 
 
 def landed(store: Store, lease: Lease) -> bool:
-    """Whether an apply with a result under this lease has landed.
+    """Returns whether an apply with a result under this lease has landed.
 
-    False for an attempt that others ended (lost, timed out, handed back, stopped): nothing of its result was kept.
+    False for an attempt that another process ended (lost, timed out, handed back, stopped): its result was dropped.
     """
     with store.read() as tx:
         outcome = tx.execute(_OUTCOME, key_of(lease)).scalar()

@@ -1,1 +1,1 @@
-"""Everything that only reads: for the API, the commands and the prompts."""
+"""Read-only queries for the API, the commands and the prompts."""

@@ -1,4 +1,4 @@
-"""Whether admission goes on: when it last went through, what waits for it, and what was set aside."""
+"""The health of admission: when it last succeeded, what waits for it, and what was set aside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.store.schema.tables import admission, batches, endings
 from worker.store.session import NOW, Store
 
 STALE_S = 60.0
-"""What waits longer than this, without an admission that went through meanwhile, waits in vain."""
+"""Admission has stopped if something waits longer than this, in seconds, and no admission succeeds meanwhile."""
 
 Query = Select[*tuple[Any, ...]]
 
@@ -30,7 +30,7 @@ def _count(table: Any, *which: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionHealth:
-    """`problem` is a sentence when admission stands still, else empty. Moments are the database's."""
+    """The state of admission. `problem` is a sentence if admission has stopped, else ""; times are the database's."""
 
     succeeded_at: float | None
     waiting_batches: int
@@ -40,7 +40,7 @@ class AdmissionHealth:
 
 
 def admission_health(store: Store) -> AdmissionHealth:
-    """How admission does, in one read."""
+    """Reads the state of admission in one statement."""
     counts = (
         _LAST.label("succeeded_at"), _count(batches, _WAITS).label("waiting"), _count(endings, _PENDING).label("ended"),
         _count(endings, ~_PENDING).label("aside"), NOW.label("now"), _STANDS_STILL.label("still"),
@@ -50,7 +50,7 @@ def admission_health(store: Store) -> AdmissionHealth:
     problem = ""
     if row.still:
         when = "never" if row.succeeded_at is None else f"{row.now - row.succeeded_at:,.0f} s ago"
-        problem = f"Runs were last admitted {when}, while {row.waiting} batches and {row.ended} ended runs wait for it."
+        problem = f"Last successful admission: {when}; {row.waiting} batches and {row.ended} ended runs are waiting."
     return AdmissionHealth(row.succeeded_at, row.waiting, row.ended, row.aside, problem)
 
 
@@ -64,18 +64,18 @@ _STANDS_STILL = and_(
 
 
 def stands_still() -> Query:
-    """One row while there is something to admit or to settle and admission has not gone through for `STALE_S`."""
+    """Selects one row if something waits to be admitted or settled and no admission succeeded for `STALE_S`."""
     seen = (_LAST.label("succeeded_at"), _count(batches, _WAITS).label("waiting"), _count(endings).label("endings"))
     return select(literal("admission").label("id"), *seen).where(_STANDS_STILL)
 
 
 def endings_aside() -> Query:
-    """Endings that could not be settled."""
+    """Selects endings that could not be settled."""
     return select(endings.c.run_id, endings.c.batch_id, endings.c.aside_reason).where(~_PENDING)
 
 
 def batches_aside() -> Query:
-    """Batches of which no run could be admitted."""
+    """Selects batches whose runs could not be admitted."""
     return select(batches.c.id, batches.c.paused_by).where(
         batches.c.state == BatchState.OPEN.value, batches.c.paused_reason == "fault"
     )

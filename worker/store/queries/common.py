@@ -1,4 +1,4 @@
-"""Reading batches: what has ended, what is in motion and what waits, in one statement and up to the moment."""
+"""Reading batches with their current counts of ended, active and waiting runs, in one statement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDED_STATES = ("succeeded", "failed", "cancelled")
 
 
 def get_batch(store: Store, batch_id: str) -> AnyRow | None:
-    """One batch with its counts and sums; None: there is none."""
+    """Returns one batch with its counts and sums, or None."""
     with store.read() as tx:
         return tx.execute(_one_batch(), {"batch": batch_id}).one_or_none()
 
@@ -26,7 +26,7 @@ def list_batches(
     store: Store, limit: int, before: str | None = None, state: str | None = None, paused: bool | None = None,
     name: str | None = None,
 ) -> Sequence[AnyRow]:  # fmt: skip
-    """Whole batches, newest first, those older than the id `before`."""
+    """Returns sealed batches older than the id `before`, newest first."""
     query = _batches().where(batches.c.sealed).order_by(batches.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(batches.c.id < before)
@@ -48,9 +48,9 @@ def _one_batch() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _batches() -> Select[*tuple[Any, ...]]:
-    """Batches with what their endings not yet settled and their runs in motion add.
+    """Selects batches with what their unsettled endings and active runs add.
 
-    To write this statement anew takes ten times as long as the database takes to answer it.
+    Cached, because building this statement takes ten times as long as running it.
     """
     ended, hot = _unsettled(), _in_motion()
     kept = [column for column in batches.c if column.name not in (*SUMS, *ENDED_STATES, "steps")]
@@ -77,7 +77,7 @@ def _in_motion() -> Subquery:
 
 
 def error_counts(store: Store, batch_id: str) -> dict[str, int]:
-    """How many runs failed with each code."""
+    """Returns how many runs failed with each code."""
     query = (
         select(runs.c.error_code, func.count())
         .where(runs.c.batch_id == batch_id, runs.c.state == RunState.FAILED.value)
@@ -88,7 +88,7 @@ def error_counts(store: Store, batch_id: str) -> dict[str, int]:
 
 
 def requeued_sums(store: Store, batch_id: str) -> dict[str, Any]:
-    """What runs used that wait to be tried again: a retry takes it out of the batch's own sums until they end anew."""
+    """Sums what runs queued for a retry have used; the batch's own sums leave it out until they end again."""
     sums = [func.coalesce(func.sum(runs.c[name]), 0).label(name) for name in ("steps", *SUMS)]
     waiting = (runs.c.batch_id == batch_id, runs.c.state == RunState.QUEUED.value, runs.c.attempts > 0)
     with store.read() as tx:

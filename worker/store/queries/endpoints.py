@@ -1,4 +1,4 @@
-"""Reading model endpoints: which were ever paused or slowed, which are paused now, and how many runs wait for each."""
+"""Reading model endpoints: those on record, which of them are paused, and how many runs wait for each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from worker.store.session import NOW, Store
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """What is kept of one endpoint.
+    """The stored state of one endpoint.
 
-    `retry_in_s` None: nothing will reopen it but a person. `needs_operator`: it is probed, but somebody must act.
+    `retry_in_s` None: only a person reopens it. `needs_operator`: it is probed, but an operator must act.
     """
 
     endpoint_id: str
@@ -34,7 +34,7 @@ class EndpointState:
 
 
 def endpoint_states(store: Store) -> dict[str, EndpointState]:
-    """Every endpoint that is on record, by its id."""
+    """Returns every endpoint on record, by id."""
     waiting = (select(func.count()).where(parked_for_model(endpoints.c.id)).correlate(endpoints)).scalar_subquery()
     query = select(endpoints, waiting.label("waiting"), NOW.label("now"))
     with store.read() as tx:
@@ -59,7 +59,7 @@ def endpoint_states(store: Store) -> dict[str, EndpointState]:
 
 
 def needs_operator(store: Store, parked: str | None, target: str | None) -> bool:
-    """Whether what a run is parked for has no end in sight: a wrong key, an unknown model, a pause by hand."""
+    """Returns whether a run is parked for a pause without an end: a wrong key, an unknown model, a pause by hand."""
     if parked != Parked.MODEL:
         return False
     query = select(endpoints.c.id).where(

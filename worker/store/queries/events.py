@@ -1,4 +1,4 @@
-"""The events of a run, read from what its steps, calls and attempts left behind. A number may be shared by several."""
+"""The events of a run, read from its steps, tool calls and attempts. Several events may share a number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILED_OUTCOMES = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.LOST)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`kind` is `attempt_failed`, `step`, `observation` or `end`; `rows` is what it tells of."""
+    """One event. `kind` is `attempt_failed`, `step`, `observation` or `end`; `row` is the row that it describes."""
 
     number: int
     kind: str
@@ -28,9 +28,9 @@ _ORDER = {"attempt_failed": 0, "step": 1, "observation": 2, "end": 3}
 
 
 def events_between(store: Store, run: AnyRow, after: int) -> list[Event]:
-    """The events of a run after a number and up to what `run` (read before) had seen, in order.
+    """Returns a run's events after the number `after`, up to the event of `run` (read before), in order.
 
-    Numbers are given inside the guarded writes, so none below one that was seen can still appear.
+    Numbers are assigned inside the guarded writes, so no smaller number can appear after a larger one was read.
     """
     upper = run.event
     if upper <= after:
@@ -44,7 +44,7 @@ def events_between(store: Store, run: AnyRow, after: int) -> list[Event]:
 
 
 def ended_among(store: Store, batch_id: str, run_ids: Sequence[str]) -> Sequence[AnyRow]:
-    """Those of these runs that are of the batch and have ended, in the input's order."""
+    """Returns those of these runs that belong to the batch and have ended, in input order."""
     wanted = ("id", "seq", "custom_id", "state", "error_code", "finished_at")
     ended = (runs.c.batch_id == batch_id, runs.c.state.in_([state.value for state in ENDED]))
     query = select(*(runs.c[name] for name in wanted)).where(runs.c.id.in_(run_ids), *ended)

@@ -1,4 +1,4 @@
-"""Reading the fleet: workers, whom each queue has, and since when work waits in it."""
+"""Reading the fleet: workers, how many serve each queue, and how long its work has waited."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Waiting:
 
 
 def list_workers(store: Store, everybody: bool = False) -> Sequence[AnyRow]:
-    """Worker processes, the newest first; those that ended only on demand."""
+    """Returns workers, newest first; ended ones only with `everybody`."""
     query = select(workers).order_by(workers.c.started_at.desc()).limit(1_000)
     if not everybody:
         query = query.where(workers.c.state.in_(ALIVE))
@@ -34,7 +34,7 @@ def list_workers(store: Store, everybody: bool = False) -> Sequence[AnyRow]:
 
 
 def serving(store: Store) -> dict[str, int]:
-    """For each queue, how many live workers take from it."""
+    """Returns for each queue how many live workers consume it."""
     counts: dict[str, int] = defaultdict(int)
     for row in list_workers(store):
         if row.state == WorkerState.UP:
@@ -44,12 +44,12 @@ def serving(store: Store) -> dict[str, int]:
 
 
 def tools_of_workers(store: Store) -> set[str]:
-    """The tools that live workers have loaded."""
+    """Returns the tools that live workers have loaded."""
     return {name for row in list_workers(store) for name in row.tools or ()}
 
 
 def waiting_by_queue(store: Store) -> dict[str, Waiting]:
-    """How much due work each queue's workers have not claimed yet, and how old the oldest is."""
+    """Returns for each queue how much due work is unclaimed and how old the oldest is."""
     moving = and_(active.c.parked.is_(None), active.c.paused.is_(False), batches.c.paused_reason.is_(None))
     thinking = (
         select(active.c.queue, func.count().label("n"), (NOW - func.min(active.c.due_at)).label("age"))

@@ -1,4 +1,4 @@
-"""What a run was asked and what it has done so far: everything a prompt is made of."""
+"""A run's question and its steps so far, from which prompts are built."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class History:
 
 
 def history(store: Store, run_id: str, before_step: int) -> History:
-    """The question and the steps before this one, in one statement. Raises `LookupError` for an unknown run."""
+    """Reads the question and the steps before `before_step` in one statement. Raises `LookupError` if no such run."""
     with store.read() as tx:
         rows = tx.execute(_HISTORY, {"run": run_id, "before": before_step}).all()
     if not rows:
@@ -34,7 +34,7 @@ def history(store: Store, run_id: str, before_step: int) -> History:
     return History(rows[0].question, tuple(_turn(found) for found in by_step.values()))
 
 
-# The question and what a message carried are long at times, and stand in the first row of the run or step only.
+# The question and the message extras can be long, so they are only in the first row of the run or step.
 _HISTORY = (
     select(
         case((steps.c.step == 1, runs.c.question), (steps.c.step.is_(None), runs.c.question)).label("question"),

@@ -1,4 +1,4 @@
-"""Reading runs: pages of them in the input's order or newest first, and one run with its steps, calls and attempts."""
+"""Reading runs: pages in input order or newest first, and single runs with their steps, calls and attempts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from worker.store.schema.tables import SUMS, active, attempts, batches, runs, st
 from worker.store.session import NOW, AnyRow, Store
 
 PAGE = 1_000
-"""Runs read in one short transaction of an export."""
+"""Runs that an export reads per short transaction."""
 PAGE_CHARS = 1_000_000
-"""Texts of runs beyond which such a page ends."""
+"""Characters of run texts after which such a page ends."""
 _FETCHED = 100
-"""So many rows at most are fetched together, and few of them at first: they may be large."""
+"""The most rows the driver fetches at a time; it starts with fewer, since rows may be large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which runs. `only` holds states, error codes, or `ended`."""
+    """Selects runs. `only` holds states, error codes, or `ended`."""
 
     batch_id: str | None = None
     only: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ _HOT = ("phase", "step", "attempt", "wait_reason", "due_at", "sent_at", "queue",
 
 @cache
 def _runs() -> Select[*tuple[Any, ...]]:
-    """Runs, with their hot rows where they have one; sums and events are the later of both."""
+    """Selects runs with their hot rows, if any, whose sums and event numbers take precedence."""
     kept = [column for column in runs.c if column.name not in (*SUMS, "event", "steps", "paused")]
     sums = [func.coalesce(active.c[name], runs.c[name]).label(name) for name in (*SUMS, "event")]
     hot = [active.c[name] for name in _HOT]
@@ -48,7 +48,7 @@ def _runs() -> Select[*tuple[Any, ...]]:
 
 
 def get_run(store: Store, run_id: str) -> AnyRow | None:
-    """One run with its hot row, its batch's flags and the present moment; None: there is none."""
+    """Returns one run with its hot row, its batch's flags and the current time, or None."""
     batch = (batches.c.klass, batches.c.sealed, batches.c.state.label("batch_state"), batches.c.watermark,
              batches.c.paused_reason, batches.c.paused_by)  # fmt: skip
     query = _runs().join(batches, batches.c.id == runs.c.batch_id).add_columns(*batch, NOW.label("now"))
@@ -57,10 +57,10 @@ def get_run(store: Store, run_id: str) -> AnyRow | None:
 
 
 def page_of_batch(store: Store, which: Filter, after_seq: int, limit: int) -> Sequence[AnyRow]:
-    """Runs of one batch in the input's order, those after `after_seq`."""
+    """Returns runs of one batch after `after_seq`, in input order."""
     conditions = _conditions(which)
     if not conditions:
-        # Numbers have no gaps, so a page is a range, which no plan can turn into a scan of the whole batch.
+        # Numbers have no gaps, so a page is a range: no query plan can turn it into a scan of the whole batch.
         conditions = [runs.c.seq <= after_seq + limit]
     query = _runs().where(runs.c.batch_id == which.batch_id, runs.c.seq > after_seq, *conditions)
     with store.read() as tx:
@@ -68,7 +68,7 @@ def page_of_batch(store: Store, which: Filter, after_seq: int, limit: int) -> Se
 
 
 def page_of_all(store: Store, which: Filter, before: str | None, limit: int) -> Sequence[AnyRow]:
-    """Runs of all batches, newest first, those older than the id `before`."""
+    """Returns runs of all batches older than the id `before`, newest first."""
     query = _runs().where(*_conditions(which))
     if before is not None:
         query = query.where(runs.c.id < before)
@@ -79,9 +79,9 @@ def page_of_all(store: Store, which: Filter, before: str | None, limit: int) -> 
 def all_of_batch(
     store: Store, which: Filter, page: int = PAGE, most_chars: int = PAGE_CHARS
 ) -> Iterator[Sequence[AnyRow]]:
-    """All runs of a batch, range by range, each in a transaction of its own: no snapshot is held open.
+    """Yields all runs of a batch, range by range, each in its own transaction, so that no snapshot is held open.
 
-    A page ends early once its texts have `most_chars`, so that a slow reader of large answers holds few of them.
+    A page ends early once its texts reach `most_chars`, so that a slow reader holds few large answers.
     """
     with store.read() as tx:
         last = tx.execute(select(func.max(runs.c.seq)).where(runs.c.batch_id == which.batch_id)).scalar() or 0
@@ -95,7 +95,7 @@ def all_of_batch(
 
 
 def _range(store: Store, which: Filter, first: int, beyond: int, most_chars: int) -> tuple[list[AnyRow], bool]:
-    """Runs of a range, and whether these are all of it. The driver fetches a few at a time."""
+    """Returns runs of a range, and whether they are all of it. The driver fetches a few rows at a time."""
     some = runs.c.seq.between(first, beyond - 1)
     query = _runs().where(runs.c.batch_id == which.batch_id, some, *_conditions(which)).order_by(runs.c.seq)
     found: list[AnyRow] = []
@@ -127,7 +127,7 @@ def _conditions(which: Filter) -> list[ColumnElement[bool]]:
 
 
 def steps_of(store: Store, run_ids: Sequence[str]) -> dict[str, list[tuple[AnyRow, list[AnyRow]]]]:
-    """The steps of each run in order, each with its tool calls."""
+    """Returns the steps of each run in order, each with its tool calls."""
     with store.read() as tx:
         found = tx.execute(
             select(steps).where(steps.c.run_id.in_(run_ids)).order_by(steps.c.run_id, steps.c.step)
@@ -145,7 +145,7 @@ def steps_of(store: Store, run_ids: Sequence[str]) -> dict[str, list[tuple[AnyRo
 
 
 def attempts_of(store: Store, run_id: str) -> Sequence[AnyRow]:
-    """Every attempt of a run, in the order in which they were claimed."""
+    """Returns every attempt of a run, in the order of their claims."""
     query = select(attempts).where(attempts.c.run_id == run_id).order_by(attempts.c.claimed_at, attempts.c.call)
     with store.read() as tx:
         return tx.execute(query).all()

@@ -1,4 +1,4 @@
-"""The books of each day: calls, tokens, money, and what of it was spent on attempts that gave nothing."""
+"""The daily usage report: calls, tokens, money, and how much of it was wasted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DAY_S = 86_400
 
 
 def usage_by_day(store: Store, days: int) -> Sequence[AnyRow]:
-    """One row for each of the last days (UTC) on which anything was attempted, the latest first.
+    """Returns one row for each of the last `days` days (UTC) that had any attempt, latest first.
 
-    An attempt belongs to the day of its claim. `day` counts days since 1970; `unpriced` are model calls for which
-    neither a cost nor a bound is known.
+    An attempt belongs to the day of its claim. `day` counts days since 1970; `unpriced` counts model calls without a
+    known cost or bound.
     """
     day = _day(store, attempts.c.claimed_at).label("day")
     first = (_day(store, NOW) - (days - 1)) * DAY_S
@@ -29,7 +29,7 @@ def usage_by_day(store: Store, days: int) -> Sequence[AnyRow]:
 
 def _day(store: Store, moment: ColumnElement[float]) -> ColumnElement[int]:
     days = moment / DAY_S
-    # A cast rounds on PostgreSQL, and SQLite may have no floor; moments are positive.
+    # A cast rounds on PostgreSQL, and SQLite may lack floor; times are positive.
     return cast(func.floor(days) if store.postgres else days, BigInteger)
 
 

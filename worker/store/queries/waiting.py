@@ -1,4 +1,4 @@
-"""Why a run, or a batch's runs, wait: one sentence each."""
+"""Explains in a sentence why a run or a batch's runs wait."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence, and how many runs of a batch it holds for."""
+    """A sentence, and how many runs of a batch it applies to."""
 
     sentence: str
     runs: int
 
 
 def why_run(store: Store, run: AnyRow, serving: Mapping[str, int]) -> str | None:
-    """Why this run is not being worked on at this moment; None: it is, or it has ended.
+    """Returns why a run is not being worked on right now; None: it is, or it has ended.
 
-    `run` comes from `reads_runs.get_run`, `serving` says how many workers each queue has.
+    `run` comes from `worker.store.queries.runs.get_run`; `serving` is how many workers each queue has.
     """
     if run.state == RunState.QUEUED:
         return _why_queued(run)
@@ -85,7 +85,7 @@ def _overdue(run: AnyRow) -> str:
 
 
 def _why_calls(store: Store, run: AnyRow, serving: Mapping[str, int]) -> str | None:
-    """A step waits for its slowest call; if none is being worked on, for the first of the others."""
+    """Explains the first open call of a step; None if any call is being worked on."""
     query = (
         select(tool_calls, NOW.label("now"))
         .where(tool_calls.c.run_id == run.id, tool_calls.c.step == run.step)
@@ -117,7 +117,7 @@ def _sentence(text: str) -> str:
 
 
 def why_batch(store: Store, batch: AnyRow, serving: Mapping[str, int]) -> list[Reason]:
-    """What the runs of an open batch wait for, the most frequent first."""
+    """Returns what the runs of an open batch wait for, most frequent first."""
     queued = batch.total - batch.succeeded - batch.failed - batch.cancelled - batch.active
     found: list[Reason] = []
     if batch.state != BatchState.OPEN:

@@ -1,1 +1,1 @@
-"""What happens without anybody asking: liveness, takeover, the sweeper's looks, and invariants."""
+"""Recovery without human action: liveness, takeover, the sweeper's checks, and invariants."""

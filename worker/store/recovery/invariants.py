@@ -1,7 +1,7 @@
-"""What must always be true of the store: small read-only checks, for the sweeper, `doctor` and tests.
+"""Conditions that must always hold in the store: small read-only checks for the sweeper, `doctor` and tests.
 
-Each check is one statement, over the hot table or over batches; it finds violations and mends nothing. It reads one
-snapshot, so that what is being written meanwhile does not look broken.
+Each check is one statement over the hot table or over batches; it finds violations and repairs nothing. It reads a
+single snapshot, so that concurrent writes do not look like violations.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Query = Select[*tuple[Any, ...]]
 ROUNDING_USD = 1e-6
 LATELY_S = 3600.0
 COUNTED = ("prompt_tokens", "completion_tokens", "wasted_tokens", "wasted_attempts", "unpriced", "attempts")
-"""Sums of whole numbers, which must be equal to the last call; added up, so that one look at the runs is enough."""
+"""Integer sums, which must match exactly; they are added up, so that one pass over the runs is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """One check. `query` selects the id of whatever violates it, first column, and what is seen there."""
+    """One check. `query` selects the violations: an id in the first column, and the values found there."""
 
     name: str
     says: str
@@ -38,12 +38,12 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that must not be."""
+    """One row that violates an invariant."""
 
     name: str
     says: str
     subject: str
-    """The run or batch."""
+    """The id of the run or batch."""
     seen: dict[str, Any]
 
 
@@ -141,7 +141,7 @@ def _counters_differ() -> Query:
 
 
 def _left_behind() -> Query:
-    """A queued run at or before the watermark would wait for ever."""
+    """A queued run at or before the watermark would wait forever."""
     return (
         select(runs.c.id, runs.c.seq, batches.c.watermark)
         .join(batches, batches.c.id == runs.c.batch_id)
@@ -165,7 +165,7 @@ def _over_budget() -> Query:
 
 
 def _sums_differ() -> Query:
-    """Also of batches that ended lately: a worker that was fenced out may report long after."""
+    """Also checks batches that ended recently: a fenced-out worker may report long after."""
     lately = or_(_unfinished(), batches.c.finished_at > NOW - LATELY_S)
     ended = runs.c.state.in_([state.value for state in ENDED])
     batch, theirs = _counted(batches) + _total(endings), _total(runs, ended)
@@ -202,7 +202,7 @@ HOT = (
     Invariant("over_allotment", "No run uses more than it was allotted of its batch's budget.", _over_allotment),
     Invariant("open_after_the_end", "No attempt is open after its run has ended.", _open_after_the_end),
 )  # fmt: skip
-"""Cheap: they read the hot set."""
+"""Cheap checks: they read only the hot set and rows joined to it."""
 
 COLD = (
     Invariant("active_at_rest", "Each active run is in the hot set.", _active_at_rest),
@@ -211,7 +211,7 @@ COLD = (
     Invariant("over_budget", "No batch uses more than its budget.", _over_budget),
     Invariant("left_behind", "No queued run lies behind its batch's watermark.", _left_behind),
 )
-"""They read all runs of the batches that are not finished: for `doctor` and tests."""
+"""Expensive checks, for `doctor` and tests: they read all runs of unfinished batches."""
 
 STANDS_STILL = Invariant(
     "admission_stopped", "While something waits to be admitted or settled, admissions go through.", stands_still
@@ -220,13 +220,13 @@ SET_ASIDE = (
     Invariant("ending_set_aside", "Each ended run can be settled.", endings_aside),
     Invariant("batch_set_aside", "Each open batch can be admitted.", batches_aside),
 )
-"""Cheap too, but about the past: what they find is no news to a worker that has just come up."""
+"""Cheap checks of past failures: what they find is not news to a worker that has just started."""
 
 ALL = (*HOT, STANDS_STILL, *SET_ASIDE, *COLD)
 
 
 def check(store: Store, limit: int = 20, invariants: tuple[Invariant, ...] = ALL) -> list[Violation]:
-    """Everything that is not as it must be, at most `limit` of each kind. Reads only, and repeats harmlessly."""
+    """Returns the violations, up to `limit` of each invariant. Only reads."""
     found = []
     for invariant in invariants:
         with store.read() as tx:

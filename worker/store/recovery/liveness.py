@@ -1,4 +1,4 @@
-"""Who is alive: registration, heartbeats, and who stopped beating and is declared dead."""
+"""Which workers are alive: registration, heartbeats, and declaring dead the workers that stopped beating."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.store.session import NOW, Store
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """A worker process as others see it."""
+    """What a worker process registers about itself."""
 
     name: str
     queues: Sequence[str]
@@ -27,7 +27,7 @@ class WorkerInfo:
 
 
 def register(store: Store, info: WorkerInfo) -> str:
-    """Makes this process start known and returns its worker id: a UUID, never a name that a restart takes again."""
+    """Registers this process start and returns its worker id: a new UUID, which a restart never reuses."""
     worker_id = str(uuid.uuid4())
     with store.write() as tx:
         tx.execute(
@@ -41,7 +41,7 @@ def register(store: Store, info: WorkerInfo) -> str:
 
 
 def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
-    """One heartbeat. False: the worker was declared dead, whatever it holds is lost, and it must register anew."""
+    """Sends one heartbeat. False: the worker was declared dead, its leases are lost, and it must register anew."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value]))
@@ -52,21 +52,21 @@ def beat(store: Store, worker_id: str, stuck: int = 0) -> bool:
 
 
 def count_violations(store: Store, worker_id: str, count: int) -> None:
-    """Adds what this worker's inspection found to its row, where everybody sees it."""
+    """Adds the violations that this worker found to its row, where operators see them."""
     found = update(workers).where(workers.c.id == worker_id)
     with store.write() as tx:
         tx.execute(found.values(violations=workers.c.violations + count))
 
 
 def ended_among(store: Store, run_ids: Sequence[str]) -> set[str]:
-    """Those of these runs that have ended: whoever still works for one may stop."""
+    """Returns which of these runs have ended, so that work on them can be stopped."""
     ended = [state.value for state in ENDED]
     with store.read() as tx:
         return set(tx.execute(select(runs.c.id).where(runs.c.id.in_(run_ids), runs.c.state.in_(ended))).scalars())
 
 
 def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
-    """`draining` and `stopped`, by the worker itself. False: it was declared dead already."""
+    """Sets a worker's own state to `draining` or `stopped`. False: it has already been declared dead."""
     ended = NOW if state == WorkerState.STOPPED else None
     statement = (
         update(workers)
@@ -78,10 +78,10 @@ def set_state(store: Store, worker_id: str, state: WorkerState) -> bool:
 
 
 class Pulse:
-    """What one sweeper has seen of every worker's heartbeat. It trusts its own ticks only, never a clock.
+    """What one sweeper has seen of every worker's heartbeat. It relies only on its own ticks, never on a clock.
 
-    A worker is suspect after `dead_after` consecutive successful ticks without a change: an outage of the database or
-    a clock that jumps gives no ticks, so nobody is declared dead.
+    A worker is suspect after `dead_after` consecutive successful ticks without a change. During a database outage or a
+    clock jump there are no successful ticks, so no worker is declared dead.
     """
 
     def __init__(self, dead_after: int) -> None:
@@ -89,9 +89,10 @@ class Pulse:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def tick(self, beats: Mapping[str, int], own: str | None = None) -> dict[str, int]:
-        """One successful look at all beating workers. Returns the suspects with the beat they stopped at.
+        """Takes the current counters of all beating workers; returns the suspects with the beat they stopped at.
 
-        `own` is who looks. While its own beats do not arrive either (a full disk can be read), silence proves nothing.
+        `own` is the sweeper's worker id. While its own beats are not stored either (a full disk can still be read),
+        the silence of others proves nothing.
         """
         seen = {}
         for worker, count in beats.items():
@@ -104,12 +105,12 @@ class Pulse:
         return {worker: count for worker, (count, unchanged) in seen.items() if unchanged >= self.dead_after}
 
     def missed(self) -> None:
-        """A tick that failed proves nothing; counting starts again."""
+        """Restarts the counts after a failed tick, since it proves nothing."""
         self._seen = {worker: (count, 0) for worker, (count, _) in self._seen.items()}
 
 
 def beats(store: Store) -> dict[str, int]:
-    """The heartbeat counters of all workers that may hold leases."""
+    """Returns the heartbeat counters of all workers that may hold leases."""
     query = select(workers.c.id, workers.c.beat).where(
         workers.c.state.in_([WorkerState.UP.value, WorkerState.DRAINING.value])
     )
@@ -118,14 +119,14 @@ def beats(store: Store) -> dict[str, int]:
 
 
 def thinkers(store: Store) -> int:
-    """How many live workers call models."""
+    """Returns how many live workers call models."""
     with store.read() as tx:
         live = tx.execute(select(workers.c.queues).where(workers.c.state == WorkerState.UP.value)).scalars()
         return sum(bool({QUEUE_THINK, QUEUE_INTERACTIVE} & set(queues or ())) for queues in live)
 
 
 def declare_dead(store: Store, worker_id: str, seen_beat: int) -> bool:
-    """Declares a worker dead, on the evidence that its counter still stands where it was seen. False: it beat again."""
+    """Declares a worker dead if its counter is still at `seen_beat`. False: it has beaten again, or is not alive."""
     statement = (
         update(workers)
         .where(workers.c.id == worker_id, workers.c.beat == seen_beat)

@@ -1,4 +1,4 @@
-"""What the sweeper looks for in the hot table: overdue runs, paused runs to park, messages that nobody answered."""
+"""What the sweeper looks for in the hot table: overdue runs, paused runs to park, and unanswered messages."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A message sent a while ago whose work nobody has claimed. Not proof of a loss: it may wait in a backlog."""
+    """A message sent a while ago whose work is still unclaimed. It need not be lost: it may wait in a backlog."""
 
     message: WorkMessage
     sent_at: float
 
 
 def unanswered(store: Store, older_than_s: float) -> list[Unanswered]:
-    """Due and unclaimed work whose message was sent more than `older_than_s` ago."""
+    """Returns unclaimed work whose message was sent more than `older_than_s` ago."""
     stale = NOW - older_than_s
     thinking = (
         select(active.c.run_id, active.c.step, active.c.attempt, active.c.klass, active.c.quarantined, active.c.sent_at)
@@ -81,7 +81,7 @@ _GOING_ON = (batches.c.state == BatchState.OPEN.value, batches.c.paused_reason.i
 
 
 def claimed_up_to(store: Store) -> dict[str, float]:
-    """For each queue, when the latest message was sent that somebody has claimed, as far as the hot set remembers."""
+    """Returns for each queue when the latest message that led to a claim was sent, as far as the hot set shows."""
     hot_queue = case(
         (active.c.klass == Klass.INTERACTIVE.value, literal(QUEUE_INTERACTIVE)), else_=literal(QUEUE_THINK)
     )
@@ -101,7 +101,7 @@ def claimed_up_to(store: Store) -> dict[str, float]:
 
 
 def lost(waiting: list[Unanswered], lengths: Mapping[str, int], claimed: Mapping[str, float]) -> list[Unanswered]:
-    """Those with evidence of a loss: their queue is empty, or work announced later on it has been claimed. Pure."""
+    """Returns the messages that are lost: their queue is empty, or one sent later on it has been claimed. Pure."""
     return [
         w
         for w in waiting
@@ -110,7 +110,7 @@ def lost(waiting: list[Unanswered], lengths: Mapping[str, int], claimed: Mapping
 
 
 def mark_sent_again(store: Store, message: WorkMessage, seen_sent_at: float) -> bool:
-    """Marks a message as sent again, on the evidence that it still stands where it was seen. False: another did."""
+    """Marks a message as sent again if its work is unchanged since it was seen. False: it was claimed or re-sent."""
     if message.call:
         statement = update(tool_calls).where(
             tool_calls.c.run_id == message.run_id, tool_calls.c.step == message.step, tool_calls.c.call == message.call,
@@ -127,10 +127,10 @@ def mark_sent_again(store: Store, message: WorkMessage, seen_sent_at: float) -> 
 
 
 def end_overdue(store: Store) -> Stopped:
-    """Runs past their time limit fail with `deadline` and keep their last words. A parked run's time stands still."""
+    """Fails runs past their time limit with `deadline` and keeps their partial answers. Parked time does not count."""
     overdue = select(active.c.run_id).where(active.c.deadline_at < NOW, active.c.parked.is_(None))
     with store.write() as tx:
-        # Rows that somebody works on are left for the next look; in order, so that two never wait in a circle.
+        # Locked rows are left for the next sweep; locking in order avoids deadlocks.
         some = overdue.order_by(active.c.run_id).limit(CHUNK).with_for_update(skip_locked=True)
         chosen = list(tx.execute(some).scalars())
         rows = tx.execute(delete(active).where(active.c.run_id.in_(chosen)).returning(*active.c)).all()
@@ -145,7 +145,7 @@ def end_overdue(store: Store) -> Stopped:
 
 
 def park_paused(store: Store) -> int:
-    """Runs that are paused give their slots to others; those no longer paused are marked ready to take one again."""
+    """Parks paused runs, which frees their slots, and marks resumed ones as ready. Returns how many changed."""
     stopped = select(batches.c.id).where(batches.c.paused_reason.is_not(None))
     running = exists().where(
         tool_calls.c.run_id == active.c.run_id,
@@ -154,11 +154,11 @@ def park_paused(store: Store) -> int:
     )
     idle = and_(active.c.token.is_(None), ~running)
     halted = or_(active.c.paused.is_(True), active.c.batch_id.in_(stopped))
-    # One that is paused again before it got its slot goes back to waiting; its time has stood still all along.
+    # A run paused again before it got a slot is parked again, since the first time: its clock never ran in between.
     to_park = and_(or_(active.c.parked.is_(None), parked_for(Parked.READY)), idle, halted)
     since = case((parked_for(Parked.READY), active.c.parked_at), else_=NOW)
     resumed = and_(parked_for(Parked.PAUSED), active.c.paused.is_(False), active.c.batch_id.not_in(stopped))
-    # Also one that was parked for a model just after that was opened again: nobody else would come back to it.
+    # Also free runs parked for a model just after it was reopened: nothing else would unpark them.
     closed = exists().where(endpoints.c.paused_reason.is_not(None), endpoints.c.id == active.c.parked_target)
     to_free = or_(resumed, and_(parked_for(Parked.MODEL), ~closed))
     with store.write() as tx:
@@ -167,7 +167,7 @@ def park_paused(store: Store) -> int:
 
 
 def _mark(tx: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> int:
-    """Rows that somebody works on are left for the next look; in order, so that two never wait in a circle."""
+    """Updates the unlocked rows among these; locked ones are left for the next sweep. In order, to avoid deadlocks."""
     query = select(active.c.run_id).where(which).order_by(active.c.run_id).with_for_update(skip_locked=True)
     chosen = list(tx.execute(query).scalars())
     if chosen:

@@ -1,4 +1,4 @@
-"""Taking over what dead, stopped or overdue workers held: their attempts end without result, and work goes on."""
+"""Takes over the leases of dead, stopped or overdue workers: ends their attempts without a result and moves work on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenAttempt:
-    """A lease somebody else holds (or held), with what was seen of it."""
+    """A lease to be ended by another process than its holder, with its tool and the outcome to record."""
 
     lease: Lease
     tool: str = ""
@@ -42,7 +42,7 @@ class OpenAttempt:
 
 
 def abandoned(store: Store) -> list[OpenAttempt]:
-    """Leases whose worker is dead or stopped, and leases past their own deadline. Reads the hot table only."""
+    """Returns leases whose worker is dead or stopped, and leases past their deadline. Reads hot rows only."""
     thinking = (
         select(active, workers.c.state.label("worker_state"))
         .join(workers, workers.c.id == active.c.worker_id)
@@ -66,7 +66,7 @@ _GONE = [WorkerState.DEAD.value, WorkerState.STOPPED.value]
 _WHY = {
     WorkerState.DEAD: Outcome.LOST,
     WorkerState.STOPPED: Outcome.HANDED_BACK,
-    # Alive, but the attempt is past its deadline.
+    # The worker is alive, but the attempt is past its deadline.
     WorkerState.UP: Outcome.TIMEOUT,
     WorkerState.DRAINING: Outcome.TIMEOUT,
 }
@@ -77,7 +77,7 @@ def _lease(row: AnyRow, call: int) -> Lease:
 
 
 def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[OpenAttempt]:
-    """All leases of one worker, to be handed back (a worker that shuts down)."""
+    """Returns all leases of one worker, to be handed back when it shuts down."""
     thinking = select(active).where(active.c.worker_id == worker_id, active.c.token.is_not(None))
     acting = (
         select(tool_calls)
@@ -91,9 +91,9 @@ def held_by(store: Store, worker_id: str, outcome: Outcome) -> list[OpenAttempt]
 
 
 def release(store: Store, held: OpenAttempt, idempotent: Mapping[str, bool], reason: str) -> Applied | None:
-    """Ends an attempt without result; None: somebody else did already. Safe for any number of sweepers at once.
+    """Ends an attempt without a result. None: it had already ended. Safe for any number of sweepers at once.
 
-    A call that had begun its effect and is not idempotent is not repeated: its observation says so.
+    A started call that is not idempotent is not repeated; its observation says that its outcome is unknown.
     """
     spent = Spent(held.outcome.value, error=reason, wasted=True, billed=held.lease.call == 0)
     if held.lease.call:
@@ -129,12 +129,12 @@ def _call_event(held: OpenAttempt, view: CallView, reason: str) -> CallEvent:
 
 
 def work_messages_of(results: Sequence[Applied | None]) -> list[WorkMessage]:
-    """The work messages of those that landed."""
+    """Returns the work messages of the applies that landed."""
     return [work_message for applied in results if applied for work_message in applied.work_messages]
 
 
 def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int, worker_id: str) -> Lease | None:
-    """The open lease of one attempt by one worker: how a parent process finds what its dead pool child held."""
+    """Returns the open lease of one attempt by one worker: a parent uses it to find what its dead pool child held."""
     query = select(attempts).where(
         attempts.c.run_id == run_id, attempts.c.step == step, attempts.c.call == call, attempts.c.attempt == attempt,
         attempts.c.worker_id == worker_id, attempts.c.ended_at.is_(None),
@@ -145,7 +145,7 @@ def attempt_lease(store: Store, run_id: str, step: int, call: int, attempt: int,
 
 
 def tool_of(store: Store, lease: Lease) -> str:
-    """The tool that a tool call's lease is for; "" for a model call."""
+    """Returns the tool of a tool call's lease; "" for a model call."""
     query = select(tool_calls.c.tool).where(
         tool_calls.c.run_id == lease.run_id, tool_calls.c.step == lease.step, tool_calls.c.call == lease.call
     )

@@ -1,1 +1,1 @@
-"""The tables, and the migrations that lead to them."""
+"""The tables, and the migrations that create them."""

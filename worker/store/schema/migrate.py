@@ -1,4 +1,4 @@
-"""Brings a database to this version's schema, and says whether it is there."""
+"""Migrates a database to this version's schema, and checks whether its schema matches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _config() -> Config:
 def upgrade(url: str) -> None:
     """Migrates to the newest schema. Safe to run from several processes at once, and to repeat.
 
-    Raises `NewerDatabase`, and changes nothing, where another version has gone further.
+    Raises `NewerDatabase` and changes nothing if a newer version has already migrated it.
     """
     if url.startswith("sqlite:///"):
         _keep_private(Path(url.removeprefix("sqlite:///")))
@@ -50,7 +50,7 @@ def upgrade(url: str) -> None:
 
 
 def _keep_private(file: Path) -> None:
-    """What people asked and were answered is for the file's owner to read; SQLite gives its log the same mode."""
+    """Makes the file readable by its owner only, since it holds questions and answers; SQLite's WAL gets its mode."""
     file.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     if file.stat().st_uid == os.getuid():
@@ -58,7 +58,7 @@ def _keep_private(file: Path) -> None:
 
 
 class NewerDatabase(UserError):
-    """A newer version of stepmill has been here; this one would not understand what it wrote."""
+    """A newer version of stepmill has migrated the database; this version cannot read what it wrote."""
 
     def __init__(self, revision: str) -> None:
         message = f"The database is at schema {revision}, which is newer than this version of stepmill."
@@ -66,7 +66,7 @@ class NewerDatabase(UserError):
 
 
 def mismatch(store: Store) -> str:
-    """Why this version cannot use the database as it is, with the remedy, in a sentence; "" where it can."""
+    """Returns why this version cannot use the database, with the remedy, in a sentence; "" if it can."""
     there, needed = revisions(store)
     if there == needed:
         return ""
@@ -76,12 +76,12 @@ def mismatch(store: Store) -> str:
 
 
 def known(revision: str) -> bool:
-    """Whether this version has that revision among its migrations."""
+    """Returns whether this version has a migration with this revision."""
     return any(one.revision == revision for one in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
 def revisions(store: Store) -> tuple[str | None, str | None]:
-    """The revision of the database (None: empty) and the one that this version needs."""
+    """Returns the database's revision (None if empty) and the revision that this version needs."""
     head = ScriptDirectory.from_config(_config()).get_current_head()
     with store.read() as tx:
         return MigrationContext.configure(tx).get_current_revision(), head

@@ -1,4 +1,4 @@
-"""The tables. Moments are seconds since 1970 as the database's clock counts them; money is US dollars."""
+"""The tables. Times are seconds since 1970 by the database's clock; money is in US dollars."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _COLUMNS: dict[object, Callable[[str, Any], Column[Any]]] = {
 
 
 def columns_of(record: type) -> tuple[Column[Any], ...]:
-    """A column for each field of a dataclass, of its type and with its default; what may be None may be null."""
+    """Returns a column for each field of a dataclass, with its type and default; optional fields are nullable."""
     types, defaults = get_type_hints(record), record()
     return tuple(_COLUMNS[types[field.name]](field.name, getattr(defaults, field.name)) for field in fields(record))
 
@@ -92,7 +92,7 @@ owners = Table(
 )  # fmt: skip
 
 # One row: the clock of the owners' level, how many shared slots both classes have competed for, and when an admission
-# last went through.
+# last succeeded.
 admission = Table(
     "admission", metadata, Column("id", Integer, primary_key=True), _number("clock", 0.0), _count("turn"),
     _number("succeeded_at"),
@@ -164,7 +164,7 @@ attempts = Table(
     *columns_of(Usage), _number("cost_usd"), _number("reserved_usd"),
     _flag("wasted"), _count("event"),
     Index(None, "run_id"),
-    # For the books of a day. Attempts come in the order of time, so that a BRIN index is tiny and costs nothing.
+    # For the daily usage report. Rows are inserted in time order, so a BRIN index is small and cheap.
     Index(None, "claimed_at", postgresql_using="brin"),
     **_HOT,
 )  # fmt: skip
@@ -189,7 +189,7 @@ endpoints = Table(
     _number("answered_at"),
 )  # fmt: skip
 
-# How requests have to differ from the usual ones, as the endpoint's own refusals taught; forgotten after a day.
+# How requests must differ from the usual ones, learned from the endpoint's refusals; forgotten after a day.
 learned = Table(
     "learned", metadata, _id("endpoint_id"), _id("feature"), _json("value"), _words("said", ""),
     _number("learned_at", 0.0),

@@ -1,4 +1,4 @@
-"""Alembic's entry: `worker.store.schema.migrate` hands it an open connection, or a person who writes a revision."""
+"""Alembic's entry point; `worker.store.schema.migrate` passes it an open connection."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""What a message carried beyond what is known, what endpoints refuse, and what their pauses are about."""
+"""Adds message extras, what endpoints refuse, and the kind of an endpoint's pause."""
 
 import sqlalchemy as sa
 from alembic import op

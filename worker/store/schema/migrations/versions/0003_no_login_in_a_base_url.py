@@ -1,4 +1,4 @@
-"""Logins and keys leave the base URLs on record, and endpoints that had any are named as they are without."""
+"""Removes logins and keys from stored base URLs, and renames the endpoints whose ids were made from them."""
 
 import hashlib
 import re
@@ -50,4 +50,4 @@ def public(url: str) -> str:
 
 
 def downgrade() -> None:
-    """What was taken out cannot come back; nothing reads it."""
+    """Does nothing: what was removed cannot be restored, and nothing reads it."""

@@ -1,4 +1,4 @@
-"""What says whether admission goes on, and what tells one submission from another; weights that stop admission go."""
+"""Adds the state of admission and the fingerprints of submissions; clamps weights that would stop admission."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,7 +15,7 @@ def upgrade() -> None:
     op.add_column("endings", sa.Column("aside_reason", sa.Text(), nullable=True))
     op.add_column("batches", sa.Column("fingerprint", sa.Text(), nullable=True))
     op.add_column("batches", sa.Column("filled_at", sa.Double(), nullable=True))
-    # Version 0.1.0 took any weight above 0; admission divides by it.
+    # Version 0.1.0 accepted any weight above 0; admission divides by it.
     for table in ("batches", "owners"):
         op.execute(f"UPDATE {table} SET weight = 0.001 WHERE weight < 0.001")
         op.execute(f"UPDATE {table} SET weight = 1000.0 WHERE weight > 1000.0")

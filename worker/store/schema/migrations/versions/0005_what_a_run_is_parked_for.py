@@ -1,4 +1,4 @@
-"""What a run is parked for is a kind and a target, where it was one text with a prefix."""
+"""Splits what a run is parked for, formerly one text with a prefix, into a kind and a target."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,8 +15,8 @@ def upgrade() -> None:
 
 
 def split_marks() -> None:
-    """Rows of an older version: `model:ID`, `group:QUEUE`."""
-    # A person's word was written as a group of the name `approval` or `answer`.
+    """Splits the values of older versions: `model:ID` and `group:QUEUE`."""
+    # Waiting for a person was stored as a group named `approval` or `answer`.
     op.execute(
         "UPDATE active SET parked = 'person', parked_target = substr(parked, 7) "
         "WHERE parked IN ('group:approval', 'group:answer')"

@@ -1,4 +1,4 @@
-"""A worker that is declared dead is called `dead`, where it was `void`; a column that nothing ever wrote goes."""
+"""Renames the worker state `void` to `dead`, and drops a column that nothing ever wrote."""
 
 import sqlalchemy as sa
 from alembic import op
