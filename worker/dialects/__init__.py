@@ -25,11 +25,11 @@ DIALECTS: dict[str, Dialect] = {
 
 
 class UnknownDialect(ValueError):
-    """A name that no dialect has; the message names those there are."""
+    """No dialect has this name; the message lists those that exist."""
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect of that name. Raises UnknownDialect."""
+    """Returns the dialect with that name. Raises UnknownDialect."""
     if name not in DIALECTS:
         raise UnknownDialect(f'There is no dialect "{name}". Known: {", ".join(DIALECTS)}.')
     return DIALECTS[name]

@@ -68,7 +68,7 @@ _CONTENTS = ("content", "answer", "final_answer", "text", "response", "output")
 
 
 class JsonObjects(TextDialect):
-    """Objects for endpoints with a JSON mode."""
+    """For endpoints with a JSON mode."""
 
     name = "json"
     final = ""
@@ -117,7 +117,7 @@ class JsonObjects(TextDialect):
 def _without_markup(
     text: str, outcome: tuple[Actions | Answer, Found] | str, tools: Sequence[ToolView]
 ) -> tuple[Actions | Answer, Found] | Leaked | str:
-    """The outcome, if no tool call stands as markup where it does not belong; else that call, or why it is unclear."""
+    """Returns the outcome if no stray tool call markup is there; else the call in the markup, or why it is unclear."""
     if isinstance(outcome, str):
         return marked_calls(text, tools) or outcome
     parsed, first = outcome
@@ -145,7 +145,7 @@ def _without_markup(
 
 
 def _is_own(outcome: tuple[Actions | Answer, Found] | Leaked | str) -> bool:
-    """Whether an action was read that is written as this dialect wants, not in a model's own format."""
+    """Whether the outcome is an action in this dialect's own form, not in a call format of the model's own."""
     return isinstance(outcome, tuple) and isinstance(outcome[0], Actions) and "tool_name" in outcome[1].value
 
 
@@ -155,7 +155,7 @@ def _rest(text: str) -> tuple[str, ...]:
 
 
 def _kind(value: JsonObject) -> str | None:
-    """`call`, `answer` or `result`; None for an object of another kind. Contradictory ones are `both`."""
+    """Returns `call`, `answer` or `result`; `both` if the object contradicts itself, None for any other object."""
     value = with_plain_keys(value)
     written = str(value.get("type") or "").lower().replace("-", "_").replace(" ", "_")
     if written in _RESULT_TYPES:
@@ -176,7 +176,7 @@ def _kind(value: JsonObject) -> str | None:
 
 
 def _read(text: str, found: list[Found], tools: Sequence[ToolView]) -> tuple[Actions | Answer, Found] | str:
-    """The first object, if what follows does not contradict it; else why not."""
+    """Returns the first object unless what follows contradicts it; else the reason."""
     if not found:
         return "Observations come from the tools. Never write one yourself."
     kinds = [_kind(item.value) for item in found]
@@ -204,7 +204,7 @@ def _read(text: str, found: list[Found], tools: Sequence[ToolView]) -> tuple[Act
 
 
 def _final(found: Found) -> tuple[Answer, Found] | str:
-    """An answer dressed as a tool call of the name Final Answer."""
+    """Reads an answer that is written as a call of a tool named Final Answer."""
     given = _first(found.value, _ARGS)
     text = _content(given) if isinstance(given, dict) else given
     if not isinstance(text, str) or not text.strip():

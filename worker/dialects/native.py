@@ -36,7 +36,7 @@ When you know the answer, reply with it as plain text and without a tool call.""
 
 
 class Native:
-    """For endpoints that support tools."""
+    """For endpoints that support tool calls."""
 
     name = "native"
     stop: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Native:
         calls = [_call(call, turn) for call in turn.calls]
         acting = {"role": "assistant", "content": spoken(turn.kept, turn.thought), "tool_calls": calls}
         seen: list[Message] = [{"role": "tool", "tool_call_id": "", "content": observed(call)} for call in turn.calls]
-        if turn.notice:  # nobody but the assistant may speak after a tool
+        if turn.notice:  # after a tool result only the assistant may speak
             seen[-1]["content"] += f"\n\n{turn.notice}"
         return [with_extra(acting, turn.extra), *seen]
 
@@ -85,14 +85,14 @@ def _definition(tool: ToolView) -> JsonObject:
 
 
 def _call(call: Observed, turn: Turn) -> JsonObject:
-    """A call as it was made. Where its endpoint does not need its own id back, the whole prompt gives it one."""
+    """Returns the call as it was made. Without an id that must go back unchanged, `prompt.messages` gives it one."""
     arguments = json.dumps(call.args, ensure_ascii=False)
     known = {"id": tied_id(call.call_id, turn.extra, call.extra) or "", "type": "function"}
     return with_extra({**known, "function": {"name": call.tool, "arguments": arguments}}, call.extra)
 
 
 def _content(reply: Reply) -> str:
-    """The text of the message; some endpoints send it in parts."""
+    """Returns the message's text; some endpoints send it in parts."""
     content = reply.message.get("content", reply.text)
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") != "thinking"]

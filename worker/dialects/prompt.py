@@ -20,7 +20,7 @@ Rules:
 
 
 def system_prompt(dialect: Dialect, tools: Sequence[ToolView], agent_instructions: str = "") -> str:
-    """The system message of an agent: role, the agent's own instructions, tools and format, rules."""
+    """Returns an agent's system message: role, the agent's own instructions, tools and format, rules."""
     parts = (ROLE, agent_instructions.strip(), dialect.instructions(tools), RULES)
     return "\n\n".join(part for part in parts if part)
 
@@ -33,9 +33,9 @@ def messages(
     turns: Sequence[Turn],
     final_notice: str | None = None,
 ) -> list[Message]:
-    """The whole conversation of a step: user and assistant in turn, an assistant's tool calls with their results.
+    """Returns a step's whole conversation: user and assistant messages in turn, and tool calls with their results.
 
-    `final_notice` tells the model to answer now; it comes last, inside the last message.
+    `final_notice` asks the model to answer now; it goes at the end of the last message.
     """
     found: list[Message] = [{"role": "system", "content": system}]
     for example in examples:
@@ -50,7 +50,7 @@ def messages(
 
 
 def _say_last(found: list[Message], notice: str) -> None:
-    """Adds to the last message: templates refuse two of the user in a row, and all but the assistant after a tool."""
+    """Adds to the last message: chat templates refuse two user messages in a row, or a user message after a tool's."""
     last = found[-1]
     if last["role"] == "assistant":
         found.append({"role": "user", "content": notice})
@@ -59,10 +59,10 @@ def _say_last(found: list[Message], notice: str) -> None:
 
 
 def _give_ids(found: list[Message]) -> None:
-    """Gives each tool call of the conversation an id, and its result, which follows in the same order.
+    """Gives an id to each tool call of the conversation and to its result, which follows in the same order.
 
-    Nine letters and digits suit every endpoint; endpoints' own are missing at times, or the same in each step. Those
-    that an endpoint needs back stand there already. A call has the same id in each step, so that prompt caches hit.
+    Nine letters and digits suit every endpoint; an endpoint's own ids may be missing, or repeat in each step. Ids that
+    an endpoint needs back are already set. A call keeps its id in every step, so that prompt caches hit.
     """
     seen: set[str] = set()
     waiting: list[str] = []

@@ -1,4 +1,4 @@
-"""`react_brackets`: `Action: tool[[input]]` on one line; the answer behind `Final Answer:`."""
+"""`react_brackets`: `Action: tool[[input]]` on one line; the answer after `Final Answer:`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ReactBrackets(TextDialect):
 
 
 def _escaped(args: JsonObject | str) -> str:
-    """JSON in whose strings no bracket stands, so that none can close the input."""
+    """Returns JSON without brackets in its strings, so that none can close the input."""
     if not args:
         return ""
     value = args if isinstance(args, dict) else {"input": args}
@@ -121,7 +121,7 @@ def _call(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
 
 
 def _closing(page: Page, start: int, width: int, code: bool) -> int | None:
-    """Within the action's own lines; a program may hold label words, so it may go on to a bracket beyond them."""
+    """Searches the action's own lines; a program may contain label words, so for code it searches beyond them."""
     limit = page.value_end(start)
     end = closing(page.text[:limit], start, width)
     return closing(page.text, start, width) if end is None and code else end
@@ -133,7 +133,7 @@ def _takes_code(page: Page, name: str) -> bool:
 
 
 def _bare(page: Page) -> Outcome | None:
-    """A call on a line of its own, without its label."""
+    """Reads a call on its own line, without its label."""
     for opening in _OPENS_LINE.finditer(page.text):
         named = find_tool(opening.group("name"), page.tools)
         if (named is not None and named.tool is not None) or says_final(opening.group("name"), page.tools):

@@ -125,7 +125,7 @@ def _opened(page: Page, opening: re.Match[str], start: int) -> Outcome | None:
 
 
 def _bare(page: Page) -> Outcome | None:
-    """A call or `Finish[…]` on a line of its own, without its label."""
+    """Reads a call or `Finish[…]` on its own line, without its label."""
     for opening in _OPENS_LINE.finditer(page.text):
         named = find_tool(opening.group("name"), page.tools)
         known = named is not None and named.tool is not None and opening.group("open") != "["

@@ -1,4 +1,4 @@
-"""`react_json`: Thought, Action, Action Input as a JSON object; the answer behind `Answer:`."""
+"""`react_json`: Thought, Action, Action Input as a JSON object; the answer after `Answer:`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ReactJson(TextDialect):
 
 
 def _bare(page: Page) -> Outcome | None:
-    """A reply that is one JSON object with an action in it."""
+    """Reads a reply that is one JSON object with an action in it."""
     at = len(page.text) - len(page.text.lstrip())
     return blob(page, at, at) if page.text[at : at + 1] in ("{", "`") else None
 

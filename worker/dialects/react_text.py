@@ -1,4 +1,4 @@
-"""`react_text`: Thought, Action, Action Input as plain text; the answer behind `Final Answer:`."""
+"""`react_text`: Thought, Action, Action Input as plain text; the answer after `Final Answer:`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _call(tool: str, written: str) -> str:
 
 
 def _bare(page: Page) -> Outcome | None:
-    """A reply that is one JSON object with an action in it."""
+    """Reads a reply that is one JSON object with an action in it."""
     at = len(page.text) - len(page.text.lstrip())
     return blob(page, at, at) if page.text[at : at + 1] in ("{", "`") else None
 

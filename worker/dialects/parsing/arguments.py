@@ -1,4 +1,4 @@
-"""What a reply gives as arguments, once it is read: the object or text, or why there is none."""
+"""The arguments that a reply gives, once they are read: an object or text, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTHING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The arguments that a reply gives, and where they end."""
+    """Arguments read from a reply; `end` is where they end."""
 
     args: JsonObject | str
     end: int
@@ -32,13 +32,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why the input cannot be read, for the model."""
+    """The input cannot be read; `reason` is for the model."""
 
     reason: str
 
 
 def nothing_given(tool: ToolView | None, end: int) -> Given | Refused:
-    """No input at all: fine for a tool that needs none."""
+    """Handles a call without input: valid if the tool needs none."""
     if not needs_input(tool):
         return Given({}, end)
     name = tool.name if tool else "the tool"
@@ -48,7 +48,7 @@ def nothing_given(tool: ToolView | None, end: int) -> Given | Refused:
 
 
 def as_arguments(value: Any, tool: ToolView | None) -> JsonObject | str | Refused:
-    """A JSON value as arguments: an object, or one that was encoded twice or put in a list; text for a text tool."""
+    """Reads a JSON value as arguments: an object, also encoded twice or in a list; text for a text tool."""
     if value == [] or (isinstance(value, str) and says_nothing(value)):
         given = nothing_given(tool, 0)
         return given if isinstance(given, Refused) else {}
@@ -62,18 +62,18 @@ def as_arguments(value: Any, tool: ToolView | None) -> JsonObject | str | Refuse
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text stands for no input at all ("None", "N/A", "no input needed")."""
+    """Whether a text means "no input" ("None", "N/A", "no input needed")."""
     return text.strip().strip("()[]").rstrip(".").strip().lower() in _NOTHING
 
 
 def _fits(value: JsonObject, tool: ToolView | None) -> bool:
-    """Whether an object may be the tool's arguments: it holds one of the parameters, where these are known."""
+    """Whether an object can be the tool's arguments: it has one of its parameters, if these are known."""
     known = properties(tool) if tool else []
     return not known or any(name in value for name in known)
 
 
 def _repeated_call(value: JsonObject, tool: ToolView | None) -> JsonObject | None:
-    """The inner arguments of an input that repeats the whole call (`{"name": the tool, "arguments": {…}}`)."""
+    """Returns the inner arguments if the input repeats the whole call (`{"name": the tool, "arguments": {…}}`)."""
     if tool is None or len(value) != 2 or set(value) & set(properties(tool)):
         return None
     names = [value[key] for key in _CALL_NAMES if key in value]
@@ -103,7 +103,7 @@ def _from_string(value: str, tool: ToolView | None) -> JsonObject | str | Refuse
 
 
 def _listed(value: str, tool: ToolView | None) -> JsonObject | Refused | None:
-    """The object of a list that was written as a string; None where the string is no list of the tool's arguments."""
+    """Returns the object in a list written as a string; None if the string is no list of the tool's arguments."""
     try:
         read = read_value(value)
     except Unreadable:

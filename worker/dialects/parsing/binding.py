@@ -1,4 +1,4 @@
-"""Turns what a reply gave as arguments into the object that a tool takes."""
+"""Turns the arguments of a reply into the object that a tool takes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from worker.core.records import JsonObject, ToolRequest, ToolView
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """Plain text for a tool that no single text parameter takes; `reason` is for the model."""
+    """The call gives plain text, but the tool has no single text parameter; `reason` is for the model."""
 
     reason: str
 
 
 def bind(request: ToolRequest, tool: ToolView) -> JsonObject | Unbound:
-    """The arguments as an object: text goes to the tool's text parameter. Values are not validated here."""
+    """Returns the arguments as an object: text becomes the tool's text parameter. Does not validate values."""
     if not isinstance(request.args, str):
         return request.args
     if tool.text_parameter is not None:
@@ -27,17 +27,17 @@ def bind(request: ToolRequest, tool: ToolView) -> JsonObject | Unbound:
 
 
 def properties(tool: ToolView) -> list[str]:
-    """The names of the tool's parameters, in the schema's order."""
+    """Returns the names of the tool's parameters, in the schema's order."""
     found = tool.parameters.get("properties")
     return list(found) if isinstance(found, dict) else []
 
 
 def required(tool: ToolView) -> list[str]:
-    """The names of the parameters that must be given."""
+    """Returns the names of the required parameters."""
     found = tool.parameters.get("required")
     return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
 
 
 def needs_input(tool: ToolView | None) -> bool:
-    """Whether a call without arguments makes no sense. An unknown tool cannot be told: it does."""
+    """Whether a call needs arguments; assumed of an unknown tool."""
     return tool is None or bool(required(tool))

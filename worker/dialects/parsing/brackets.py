@@ -1,4 +1,4 @@
-"""Finds the bracket that closes a bracketed input or answer, and refuses where two could be meant."""
+"""Finds the bracket that closes an input or answer; refuses if more than one could."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class TwoReadings(ValueError):
 
 
 def closing(text: str, start: int, width: int) -> int | None:
-    """Where the `width` closing brackets stand that close what opened before `start`; None if nothing closes it.
+    """Finds the `width` closing brackets that match what opened before `start`; None if nothing closes it.
 
-    Raises TwoReadings where brackets in quotes, or left over behind, make another end as likely.
+    Raises TwoReadings if brackets in quotes, or unmatched ones further on, make another end as likely.
     """
     plain = _balanced(text, start, width, _BRACKET)
     aware = _balanced(text, start, width, _QUOTED)
@@ -38,7 +38,7 @@ def _balanced(text: str, start: int, width: int, tokens: re.Pattern[str]) -> int
             depth += 1
         elif token.group() != "]":
             if not _closed(token.group()):
-                return None  # an apostrophe, or a quote that was forgotten: quotes tell nothing here
+                return None  # an apostrophe or a forgotten quote: quotes prove nothing here
         else:
             if depth:
                 depth -= 1
@@ -52,7 +52,7 @@ def _closed(string: str) -> bool:
 
 
 def _left_over(rest: str, width: int) -> bool:
-    """Whether the rest closes a bracket that it does not open."""
+    """Whether the rest closes a bracket that it did not open."""
     depth = 0
     for token in re.finditer(r"\[" * width + "|" + r"\]" * width, rest):
         depth += 1 if token.group().startswith("[") else -1

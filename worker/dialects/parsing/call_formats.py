@@ -1,4 +1,4 @@
-"""The formats in which models write tool calls by themselves: how each opens, and what reads its arguments."""
+"""The formats in which models write tool calls unasked: how each opens, and which reader takes its arguments."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ MAX_CALLS = 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one call was read as, and where it ends."""
+    """One call that was read, and where it ends."""
 
     calls: tuple[ToolRequest, ...]
     end: int
 
 
 Reader = Callable[[str, "re.Match[str]", Sequence[ToolView]], Found | str | None]
-"""Reads a call from its opening; a reason where it cannot be read; None where it is of another format."""
+"""Reads a call from its opening. Returns a reason if it cannot be read, None if it is in another format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: whose it is, the opening up to the arguments, and the reader of what follows."""
+    """A format: the models that use it, its opening up to the arguments, and the reader for the rest."""
 
     of: str
     opening: re.Pattern[str]
@@ -60,7 +60,7 @@ class Format:
 
 
 def call_at(text: str, at: int, tools: Sequence[ToolView]) -> Found | str | None:
-    """The call whose opening stands at `at`, in the first format that fits; None where none does."""
+    """Returns the call that opens at `at`, by the first format that fits; None if none does."""
     for known in FORMATS:
         opening = known.opening.match(text, at)
         found = known.read(text, opening, tools) if opening else None
@@ -70,7 +70,7 @@ def call_at(text: str, at: int, tools: Sequence[ToolView]) -> Found | str | None
 
 
 def call_object(item: Any, tools: Sequence[ToolView]) -> ToolRequest | str | None:
-    """A call written as an object with a name and arguments; None where the object is something else."""
+    """Returns the call in an object with a name and arguments; None for any other object."""
     if not isinstance(item, dict):
         return None
     body = item["function"] if isinstance(item.get("function"), dict) else item
@@ -91,7 +91,7 @@ def _request(name: str, arguments: Any, tools: Sequence[ToolView]) -> ToolReques
 
 
 def _fitting(request: ToolRequest | str, tool: ToolView) -> ToolRequest | str:
-    """The request, if its arguments are parameters of the tool and none that it needs is missing."""
+    """Returns the request if it has only parameters of the tool and all the required ones; else a reason."""
     if isinstance(request, str) or isinstance(request.args, str):
         return request
     known = properties(tool)
@@ -107,7 +107,7 @@ def _found(request: ToolRequest | str, end: int) -> Found | str:
 
 
 def _objects(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str | None:
-    """`{"name": …, "arguments": …}`, or a list of such."""
+    """Reads `{"name": …, "arguments": …}`, or a list of such objects."""
     try:
         read = read_value(text, opening.end())
     except Unreadable as error:
@@ -119,7 +119,7 @@ def _objects(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Fo
 
 
 def _named_object(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str:
-    """A name, then its arguments as an object."""
+    """Reads a name, then its arguments as an object."""
     try:
         read = read_value(text, opening.end())
     except Unreadable as error:
@@ -130,14 +130,14 @@ def _named_object(text: str, opening: re.Match[str], tools: Sequence[ToolView]) 
 
 
 def _known_object(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str | None:
-    """As `_named_object`, where only a known name or a separator tells that the word is a name."""
+    """Like `_named_object`, but the word counts as a name only if it is a known tool or a separator follows."""
     named = find_tool(opening.group("name"), tools)
     told = opening.group("sep") or (named is not None and named.tool is not None)
     return _named_object(text, opening, tools) if told else None
 
 
 def _tagged(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str:
-    """A tag that names the tool, then an object, or one element for each parameter; these need the closing tag."""
+    """Reads a tag that names the tool, then an object, or one element per parameter, which needs the closing tag."""
     if re.compile(rf"{_GAP}\{{").match(text, opening.end()):
         return _named_object(text, opening, tools)
     named = find_tool(opening.group("name"), tools)
@@ -156,7 +156,7 @@ def _tagged(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Fou
 def _closed(
     opening: re.Match[str], given: JsonObject, ends: re.Match[str] | None, tools: Sequence[ToolView]
 ) -> Found | str:
-    """The call of values written as text, each in its parameter's type."""
+    """Returns the call for values written as text, each converted to its parameter's type."""
     named = find_tool(opening.group("name"), tools)
     if ends is None:
         return f"{NOT_PARSED} It is not closed, or not written as its format wants."
@@ -170,7 +170,7 @@ def _closed(
 
 
 def _parameter(text: str, at: int, tool: ToolView | None) -> tuple[str, str, int] | None:
-    """The name and the text of a parameter at `at`, and where it ends."""
+    """Returns the name and text of the parameter at `at`, and where it ends."""
     begins = _PARAMETER.match(text, at)
     tag = begins.group("tag") if begins else ""
     if begins is None:
@@ -183,7 +183,7 @@ def _parameter(text: str, at: int, tool: ToolView | None) -> tuple[str, str, int
 
 
 def _pairs(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str | None:
-    """A name, then `<arg_key>` and `<arg_value>` in turn, up to the closing tag."""
+    """Reads a name, then alternating `<arg_key>` and `<arg_value>`, up to the closing tag."""
     given: JsonObject = {}
     at = opening.end()
     while (pair := _PAIR.match(text, at)) is not None:
@@ -193,7 +193,7 @@ def _pairs(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Foun
 
 
 def _written(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str | None:
-    """`[tool(name="value"), …]`, `print(tool(…))` or `tool(…)`, of known tools."""
+    """Reads `[tool(name="value"), …]`, `print(tool(…))` or `tool(…)`, for known tools only."""
     calls: list[ToolRequest] = []
     at = opening.end()
     while (begins := _WRITTEN.match(text, at)) is not None and len(calls) < MAX_CALLS:
@@ -215,7 +215,7 @@ def _written(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Fo
 
 
 def _braces(text: str, opening: re.Match[str], tools: Sequence[ToolView]) -> Found | str:
-    """A name, then `{key:value}` with strings between tokens of their own."""
+    """Reads a name, then `{key:value}` with strings between special tokens."""
     ends = text.find("<end_function_call>", opening.end())
     ends = ends if ends >= 0 else text.find("<tool_call|>", opening.end())
     body = text[opening.end() : ends if ends >= 0 else len(text)]
@@ -283,4 +283,4 @@ FORMATS: tuple[Format, ...] = (
         _written,
     ),
 )
-"""In the order in which they are tried: the more an opening says, the earlier."""
+"""In the order in which they are tried: the most specific opening first."""

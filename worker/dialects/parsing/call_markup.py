@@ -1,4 +1,4 @@
-"""Finds tool call markup in a text: tags and tokens that stand there to act, not as the subject of a sentence."""
+"""Finds tool call markup in a text: tags and tokens that make a call, not those that a sentence mentions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = re.compile(
     r"|\b(?:call|declaration):(?:default_api[.:])?\w{1,64}\{|\bprint\(default_api\.\w"
     r"|(?P<ornament>[\u2580-\u27bf])(?:FUNCTION|TOOL|CALL|ACTION)[A-Z_]{0,20}(?P=ornament)\s{0,9}[:：])"
 )
-"""What may be markup, whatever it is called: the words in it tell."""
+"""Possible markup, whatever its name; the words in the name decide."""
 _MAX_MARKS = 2000
 _WORDS = re.compile(r"[^\W_▁]+")
 _THINGS = frozenset({"tool", "tools", "function", "functions", "plugin", "plugins", "mcp"})
@@ -40,9 +40,9 @@ _HTML = re.compile(
     r"title|tr|track|u|ul|var|video)",
     re.I,
 )
-"""A tool of such a name does not make an HTML tag a call."""
+"""A tool with one of these names does not turn an HTML tag into a call."""
 _NOUN = frozenset(".,;:!?)\"'”’»…*_/\\]}—–、。，；：）」")
-"""What stands at once behind a tag that a sentence speaks of."""
+"""A sentence that only mentions a tag continues with one of these characters."""
 _CONTENT = re.compile(
     r"[\s:：]{0,40}(?:\{|\[\s{0,9}(?:\{|$|[\w.]{1,64}(?:\(|$))|```|[A-Za-z_][\w.\-:]{0,63}[({]|"
     r"(?=\S{0,60}[_(\[{<])[^\s.,;:!?]\S{0,60}$)"
@@ -56,29 +56,29 @@ _HALF = re.compile(
     r"|<[\w:]{1,20}(?:=| name=)[^<>\n]{0,100}|\[TOOL[A-Z_]{0,20}|\bfunctools\["
     r"|<\|(?:start|from)\|>\s?a[^<>]{0,100}<?|\b(?:commentary|analysis) to=[\w.]{0,80})$"
 )
-"""A tag or token that the text's end cuts."""
+"""A tag or token that is cut off by the end of the text."""
 _CALL_FENCE = re.compile(r"(?<!`)(?P<ticks>`{3})(?:tool_code|tool_calls?|tool_use|function_calls?)[ \t]*\n")
 _ENVELOPE = re.compile(
     r"\"tool_calls\"\s{0,9}:\s{0,9}\[\s{0,9}(?:$|\{\s{0,9}(?:$|\"(?:id|type|index|function|name|arguments)\"))"
     r"|\"function_call\"\s{0,9}:\s{0,9}\{\s{0,9}(?:$|\"(?:name|arguments)\")"
 )
-"""The chat API's own form of calls, written out as text."""
+"""The chat API's own format for calls, written out as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A tag or token. `strong` where its words name a call; a weak one counts only with a call's content behind it."""
+    """A tag or token. `strong` if its words name a call; a weak one counts only if a call's content follows."""
 
     start: int
     end: int
     closes: bool
     strong: bool
     bare: bool = False
-    """Whether it is no tag or token but words that stand only in a call (`commentary to=NAME`)."""
+    """Whether it is plain words that occur only in a call (`commentary to=NAME`), not a tag or token."""
 
 
 def markup_start(text: str, tools: Sequence[ToolView]) -> int | None:
-    """Where the first markup of a call stands that is neither quoted nor a noun; None where there is none."""
+    """Finds the first call markup that is neither quoted nor just mentioned; None if there is none."""
     if "<" not in text and "[" not in text and ":" not in text and "=" not in text and "(" not in text:
         return None
     quoted = quoted_in(text)
@@ -93,19 +93,19 @@ def markup_start(text: str, tools: Sequence[ToolView]) -> int | None:
 
 
 def _opening(text: str, key: int) -> int:
-    """Where the object begins that the key at `key` belongs to; the key itself where none is seen."""
+    """Finds the beginning of the object that the key at `key` belongs to; returns `key` if it cannot be found."""
     brace = text.rfind("{", 0, key)
     return brace if brace >= 0 else key
 
 
 @lru_cache(maxsize=64)
 def _listed(names: frozenset[str]) -> re.Pattern[str]:
-    """A list of written calls, `[tool(…`, of one of these tools."""
+    """Matches a list of written calls, `[tool(…`, of one of these tools."""
     return re.compile(rf"\[\s{{0,9}}(?:{'|'.join(map(re.escape, sorted(names))) or '(?!)'})\(")
 
 
 def marks(text: str, names: frozenset[str]) -> Iterator[Mark]:
-    """The tags and tokens of a text that may belong to a call, in order."""
+    """Yields the tags and tokens that may belong to a call, in order."""
     for found in islice(_MARK.finditer(text), _MAX_MARKS):
         mark = _mark(found, names)
         if mark is not None:
@@ -113,18 +113,18 @@ def marks(text: str, names: frozenset[str]) -> Iterator[Mark]:
 
 
 def is_html(word: str) -> bool:
-    """Whether a tag of this name is HTML's own."""
+    """Whether a tag with this name is HTML."""
     return _HTML.fullmatch(word) is not None
 
 
 def opens_call(token: str) -> bool:
-    """Whether a special token announces a call: what ends with it was cut before the call."""
+    """Whether a special token announces a call: a text that ends with it was cut off before the call."""
     mark = mark_at(token, 0, frozenset())
     return mark is not None and mark.strong and not mark.closes
 
 
 def mark_at(text: str, at: int, names: frozenset[str]) -> Mark | None:
-    """The tag or token that begins at `at`."""
+    """Returns the tag or token that begins at `at`."""
     found = _MARK.match(text, at)
     return _mark(found, names) if found else None
 
@@ -173,7 +173,7 @@ def _tag(found: re.Match[str], closes: bool, names: frozenset[str]) -> Mark | No
 
 
 def _acts(text: str, mark: Mark, names: frozenset[str]) -> bool:
-    """Whether a mark is more than a word of its sentence."""
+    """Whether a mark does more than being mentioned in a sentence."""
     if mark.bare:
         return True
     if mark.closes:
@@ -182,7 +182,7 @@ def _acts(text: str, mark: Mark, names: frozenset[str]) -> bool:
     if not mark.strong:
         return _OBJECT.match(rest) is not None or _names_tool(rest, names)
     if rest.startswith("</") and (shut := mark_at(text, mark.end, names)):
-        rest = text[shut.end : shut.end + 400]  # an empty pair, as a sentence may speak of it
+        rest = text[shut.end : shut.end + 400]  # an empty pair, as when a sentence mentions the tag
     if not rest.strip() or _CONTENT.match(rest) or _names_tool(rest, names):
         return True
     if rest[0] in _NOUN:
@@ -192,7 +192,7 @@ def _acts(text: str, mark: Mark, names: frozenset[str]) -> bool:
 
 
 def _names_tool(rest: str, names: frozenset[str]) -> bool:
-    """Whether a known tool's name follows, or the beginning of one at the text's end."""
+    """Whether a known tool's name follows, or the beginning of one at the end of the text."""
     found = _NAME.match(rest)
     if found is None:
         return False
@@ -201,7 +201,7 @@ def _names_tool(rest: str, names: frozenset[str]) -> bool:
 
 
 def _closes_content(text: str, mark: Mark) -> bool:
-    """Whether a closing mark stands behind a call, or alone; weak ones belong to any XML and need an object."""
+    """Whether a closing mark follows a call, or is alone; weak ones occur in any XML, so they must follow an object."""
     before = text[max(0, mark.start - 200) : mark.start].rstrip()
     if not mark.strong:
         return before.endswith(("}", "}]"))

@@ -1,4 +1,4 @@
-"""Reads the arguments of a written call, `name="value", n=3`, as Python or JSON would."""
+"""Reads the arguments of a written call, `name="value", n=3`, as Python or JSON does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENDS = (")", "）")
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """One argument: its keyword (None if positional), its value, whether it was quoted or a literal, its end."""
+    """One argument: its keyword (None if positional), value, whether it was quoted or a literal, and its end."""
 
     keyword: str | None
     value: Any
@@ -35,9 +35,9 @@ class _Argument:
 def read_call(
     text: str, start: int, tool: ToolView | None, tools: Sequence[ToolView], *, went_on: bool
 ) -> Given | Refused:
-    """The arguments from behind the opening parenthesis at `start - 1`.
+    """Reads the arguments that begin at `start`, after the opening parenthesis.
 
-    `went_on` says that a missing closing parenthesis at the text's end is no sign of a cut.
+    `went_on`: more text followed, so a missing closing parenthesis at the end is no sign of a cut.
     """
     arguments: list[_Argument] = []
     at = _skip(text, start)
@@ -97,7 +97,7 @@ def _operator(text: str, at: int) -> bool:
 
 
 def _bare(text: str, begin: int, name: str | None, tools: Sequence[ToolView]) -> _Argument:
-    """An unquoted value: its text, up to the comma before the next keyword or the closing parenthesis."""
+    """Reads an unquoted value: up to the comma before the next keyword, or to the closing parenthesis."""
     end = _bare_end(text, begin)
     value = text[begin:end].strip()
     if not value:

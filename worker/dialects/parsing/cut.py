@@ -1,4 +1,4 @@
-"""What a reply's ending forbids: a reply that was cut is neither an answer nor an action, whatever it looks like."""
+"""Reads a reply's ending: a reply that was cut off is neither an answer nor an action, whatever it looks like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from worker.core.finish_reasons import Ending, ending_of
 from worker.core.records import Actions, Malformed, Parsed, Reply
 
 MAX_KEPT_CHARS = 8000
-"""Of a malformed reply no more than this is kept for history."""
+"""History keeps no more than this of a malformed reply."""
 _CUT = {
     Ending.LENGTH: "The reply was cut off at the length limit, so nothing in it was used. Write less: think briefly, "
     "then give one short action or answer.",
@@ -21,25 +21,25 @@ _LOST = {
 
 
 def cut_short(reply: Reply) -> str | None:
-    """Why nothing of the reply may be used, for the model; None where it ended by itself."""
+    """Returns why no part of the reply may be used, worded for the model; None if the reply ended by itself."""
     return _CUT.get(ending_of(reply.finish_reason))
 
 
 def ended_itself(reply: Reply) -> bool:
-    """Whether the endpoint said that the model ended its turn; one that says nothing is no sign of it."""
+    """Whether the endpoint said that the model ended its turn; silence does not count as that."""
     return bool(reply.finish_reason) and ending_of(reply.finish_reason) is Ending.WHOLE
 
 
 def unread_call(reply: Reply) -> bool:
-    """Whether the endpoint met a call that it could not read: an action written as the dialect wants is not run then.
+    """Whether the endpoint met a call that it could not read. Then no action in the dialect's own form is run.
 
-    It may be cut, or not be what the endpoint stumbled over. A call in a model's own format that leaked is that call.
+    Such an action may be cut off, or not be the unread call. A leaked call in a model's own format is that call.
     """
     return ending_of(reply.finish_reason) is Ending.BAD_CALL
 
 
 def with_its_call(parsed: Parsed, reply: Reply, form: str) -> Parsed:
-    """A reply that ended as a call must hold one: the words that announce it are no answer."""
+    """Requires a call in a reply that ended as a call: the words that announce it are no answer."""
     lost = _LOST.get(ending_of(reply.finish_reason))
     if lost is None or isinstance(parsed, (Actions, Malformed)):
         return parsed

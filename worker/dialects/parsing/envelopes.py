@@ -1,4 +1,4 @@
-"""Finds the answer in the form of a dialect that the model was not asked for: `Final Answer:`, an agent's JSON."""
+"""Finds an answer written in another dialect's form: `Final Answer:`, or an agent's JSON."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _CONTENT_KEYS = ARGS_KEYS | {"content", "answer", "final_answer", "text"}
 
 @dataclass(frozen=True, slots=True)
 class Enveloped:
-    """The answer alone, and the thought that stood before it."""
+    """The answer alone, and the thought before it."""
 
     text: str
     thought: str
 
 
 def enveloped_answer(text: str, tools: Sequence[ToolView]) -> Enveloped | None:
-    """The answer of a text that is one such form as a whole; None for every other text.
+    """Returns the answer if the whole text is in one such form; else None.
 
-    A label `Answer:` alone may be what the question asked for: only behind a thought it is a form.
+    `Answer:` without a thought before it does not count: the question may have asked for that label.
     """
     return _labelled(text) or _in_object(text, tools)
 
@@ -40,7 +40,7 @@ def _labelled(text: str) -> Enveloped | None:
 
 
 def _in_object(text: str, tools: Sequence[ToolView]) -> Enveloped | None:
-    """`{"action": "Final Answer", "action_input": "…"}`, also in a fence."""
+    """Reads `{"action": "Final Answer", "action_input": "…"}`, also in a fence."""
     body = unwrap_whole(text)
     value = strict_json(body, 0, len(body)) if body.startswith("{") else None
     if not isinstance(value, dict):

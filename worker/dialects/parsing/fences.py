@@ -1,4 +1,4 @@
-"""Fenced blocks: where they begin and end, so that what they hold stays data."""
+"""Finds fenced blocks, so that their content is treated as data."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _NESTED = re.compile(r"[ \t]*(?:`{3,12}|~{3,12})[A-Za-z][^\s`]{0,20}[ \t]*")
 _TRIPLE = re.compile(r"\\.|#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.S)
 _TRIPLES = ('"""', "'''")
 _MAX_FENCES = 60
-"""More fenced blocks than any reply has; the bound keeps a flood of marks cheap."""
+"""More fenced blocks than any reply has; bounds the work for a flood of marks."""
 _CODE = frozenset({"python", "py", "python3"})
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block of `text`: its whole span, the span of its body, and the word after the opening marks."""
+    """A fenced block of `text`: its whole span, its body's span, and the word after the opening marks."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Fence:
 
 
 def fence_at(text: str, start: int) -> Fence | None:
-    """The fenced block that begins at `start` (after blanks); None where no fence begins there."""
+    """Returns the fenced block that begins at `start` (after blanks); None if there is none."""
     opening = re.compile(r"\s*(`{3,12}|~{3,12})[ \t]*").match(text, start)
     if opening is None:
         return None
@@ -50,7 +50,7 @@ def fence_at(text: str, start: int) -> Fence | None:
 
 
 def find_fences(text: str, start: int = 0) -> list[Fence]:
-    """The fenced blocks that begin at a line's start or behind a colon; an unclosed one runs to the end."""
+    """Returns the fenced blocks that begin a line or follow a colon; an unclosed one runs to the end."""
     found: list[Fence] = []
     opening = _OPENING.search(text, start)
     while opening is not None and len(found) < _MAX_FENCES:
@@ -62,7 +62,7 @@ def find_fences(text: str, start: int = 0) -> list[Fence]:
 
 
 def closed_fences(text: str, start: int = 0) -> list[tuple[int, int]]:
-    """The spans of the fenced blocks of `find_fences`."""
+    """Returns the spans of the closed blocks of `find_fences`."""
     return [(fence.start, fence.end) for fence in find_fences(text, start)]
 
 
@@ -72,12 +72,12 @@ def within(spans: list[tuple[int, int]], position: int) -> bool:
 
 
 def in_triple_quotes(text: str, position: int) -> bool:
-    """Whether a place in a program lies inside a triple-quoted string."""
+    """Whether a position in a program is inside a triple-quoted string."""
     return Strings(text, 0).holds(position)
 
 
 def unwrap_whole(text: str) -> str:
-    """The body, where the whole text is one fenced block; else the text."""
+    """Returns the block's body if the whole text is one fenced block; else the text."""
     if not text.startswith(("```", "~~~")):
         return text
     fence = fence_at(text, 0)
@@ -100,7 +100,7 @@ def _one_line(text: str, start: int, inner: int, marks: str) -> Fence:
 
 
 def _closing(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
-    """Walks the lines of the body: a nested fence opens with a word, a bare one inside a string is data."""
+    """Finds the closing marks by line: marks with a word open a nested fence, bare ones inside a string are data."""
     strings = Strings(text, body_start) if language in _CODE or language == "" else None
     position, depth = body_start, 0
     while position < len(text):
@@ -118,7 +118,7 @@ def _closing(text: str, start: int, body_start: int, marks: str, language: str) 
 
 
 def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
-    """The closing marks stand behind the last line of the body, or nowhere."""
+    """Closes the block at marks that end its last line; without any, the block is unclosed."""
     end = re.compile(re.escape(marks) + r"[ \t]*(?=\r?\n|$)").search(text, body_start)
     if end is not None and end.start() > body_start:
         return Fence(start, end.end(), body_start, end.start(), language)
@@ -126,7 +126,7 @@ def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, la
 
 
 class Strings:
-    """Walks the strings of a program once, to tell whether a place lies inside a triple-quoted one."""
+    """Walks a program's strings once, to find out which positions are inside a triple-quoted one."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -134,7 +134,7 @@ class Strings:
         self.inside_from = start
 
     def holds(self, position: int) -> bool:
-        """Whether `position` lies inside a triple-quoted string that is closed; positions must not go back."""
+        """Whether `position` is inside a closed triple-quoted string. Positions must not go backwards."""
         while self.at <= position:
             token = _TRIPLE.search(self.text, self.at)
             if token is None:
@@ -148,7 +148,7 @@ class Strings:
         return self.inside_from <= position < self.at
 
     def _close(self, quotes: str, at: int) -> int:
-        """Where the string ends; its own beginning where nothing closes it, so that it hides nothing."""
+        """Returns where the string ends; its own beginning if nothing closes it, so that it hides nothing."""
         end = self.text.find(quotes, at)
         while end > 0 and self.text[end - 1] == "\\":
             end = self.text.find(quotes, end + 1)

@@ -1,4 +1,4 @@
-"""Reads `Finish[…]`, and the other shapes in which models write it."""
+"""Reads `Finish[…]` and the variants that models write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEYS = ("answer", "final_answer", "result", "text", "content", "output", "respo
 
 
 def finish(page: Page, opening: re.Match[str], start: int) -> Outcome:
-    """The answer that `Finish` opens with a bracket or a parenthesis."""
+    """Reads the answer that follows `Finish` in brackets or parentheses."""
     begin = opening.end()
     end, turn = answer_end(page, Label(Kind.ANSWER, start, begin, ""))
     if opening.group("open") == "[":
@@ -27,7 +27,7 @@ def finish(page: Page, opening: re.Match[str], start: int) -> Outcome:
 
 
 def finish_colon(page: Page, start: int, begin: int) -> Outcome:
-    """`Finish: the answer`, with a colon for the brackets."""
+    """Reads `Finish: the answer`, with a colon instead of brackets."""
     end, turn = answer_end(page, Label(Kind.ANSWER, start, begin, ""))
     text = page.text[begin:end].strip()
     return Said(text, start, end, turn) if text else Bad("The answer is empty.")
@@ -49,7 +49,7 @@ def _bracketed(page: Page, start: int, begin: int, end: int, turn: Label | None)
 
 
 def _unnamed(text: str) -> str:
-    """`answer="…"` between the brackets is the string alone."""
+    """Returns the string alone if the brackets hold `answer="…"`."""
     named = re.match(r"(?:answer|final_answer|content)\s*=\s*(?=[\"'])", text)
     if named is None:
         return text
@@ -61,7 +61,7 @@ def _unnamed(text: str) -> str:
 
 
 def _called(page: Page, start: int, begin: int, end: int, turn: Label | None) -> Outcome:
-    """`Finish("…")` or `Finish(answer="…")`; without quotes the text up to the last parenthesis of the answer."""
+    """Reads `Finish("…")` or `Finish(answer="…")`; without quotes, the text up to the answer's last parenthesis."""
     given = read_call(page.text, begin, None, (), went_on=page.finished)
     if isinstance(given, Refused):
         return _unquoted(page, start, begin, end, turn)

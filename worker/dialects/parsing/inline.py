@@ -1,4 +1,4 @@
-"""Labels in the middle of a line: only where a known tool's call, or the last thought's answer, makes them certain."""
+"""Finds labels in mid-line: only if a known tool's call, or the answer after the last thought, makes them certain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADS = frozenset({Kind.THOUGHT, Kind.ACTION})
 
 
 def inline_labels(text: str, tools: Sequence[ToolView], labels: list[Label]) -> list[Label]:
-    """The labels of `labels` that begin a line, and those inside their lines, in order."""
+    """Returns the labels of `labels` that begin a line and those in mid-line, in order."""
     found = list(labels)
     for index, label in enumerate(labels):
         if label.kind not in _HEADS:
@@ -47,7 +47,7 @@ def _call_in_line(
     if not known and not (call.group("open") and says_final(call.group("name"), tools)):
         return []
     if head.kind is Kind.THOUGHT and following is not None and following.kind in (Kind.ACTION, Kind.INPUT):
-        return []  # the thought only speaks of it; the action itself follows
+        return []  # the thought only mentions it; the action itself follows
     found = [Label(Kind.ACTION, call.start("label"), call.end("label"), "", inline=True)]
     if head.kind is Kind.ACTION and call.end("label") <= head.end:
         found = []

@@ -1,4 +1,4 @@
-"""Reads what stands behind `Action Input:`: JSON, a fenced program, or plain text."""
+"""Reads what follows `Action Input:`: JSON, a fenced program, or plain text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DATA_WORDS = ("json", "json5", "jsonc", "js", "javascript")
 
 
 def json_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused:
-    """The input where the dialect asks for a JSON object; a program may be fenced, a text tool may get text."""
+    """Reads an input that should be a JSON object; a program may be fenced, and a text tool may get text."""
     fence = fence_at(page.text, start)
     if fence is not None:
         return _fenced(page, fence, tool)
@@ -44,7 +44,7 @@ def json_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused
 
 
 def plain_input(page: Page, start: int, tool: ToolView | None) -> Given | Refused:
-    """The input where the dialect asks for plain text: up to the next label; a fence around the whole is taken off."""
+    """Reads an input that should be plain text: up to the next label, without a fence around the whole."""
     fence = fence_at(page.text, start)
     program = tool is not None and tool.code_language is not None
     if fence is not None and (program or fence.language or _is_whole(page, fence)):
@@ -54,7 +54,7 @@ def plain_input(page: Page, start: int, tool: ToolView | None) -> Given | Refuse
 
 
 def bracketed_input(value: str, tool: ToolView | None, end: int) -> Given | Refused:
-    """The input between brackets: plain text, a fenced program, or the tool's own parameters as JSON."""
+    """Reads the input between brackets: plain text, a fenced program, or the tool's own parameters as JSON."""
     fence = fence_at(value, 0)
     if fence is not None and fence.closed and not value[fence.end :].strip():
         inner = _fenced(Page(value, (), Labels([], len(value))), fence, tool)
@@ -63,7 +63,7 @@ def bracketed_input(value: str, tool: ToolView | None, end: int) -> Given | Refu
 
 
 def _text_for_object(page: Page, start: int, tool: ToolView | None) -> Given | Refused:
-    """Plain text where an object was asked for: fine for a text tool, unless an object stands in it."""
+    """Reads plain text where an object was asked for: valid for a text tool, unless the text holds an object."""
     value, end = _line_of(page, start, tool)
     if tool is not None and tool.text_parameter is None and trim(value):
         return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}.")
@@ -73,14 +73,14 @@ def _text_for_object(page: Page, start: int, tool: ToolView | None) -> Given | R
 
 
 def _told_apart(value: str, tool: ToolView | None) -> Refused | None:
-    """Why a text cannot be told from what follows it: a label stands in its line, unquoted."""
+    """Refuses a text with an unquoted label in one of its lines, since it is unclear where the text ends."""
     if (tool is not None and tool.code_language is not None) or not _IN_LINE.search(value):
         return None
     return Refused("A label stands inside the input. Write the input alone, or in quotes, and stop there.")
 
 
 def _line_of(page: Page, start: int, tool: ToolView | None) -> tuple[str, int]:
-    """The text up to the next label, and where it ends; a program's own lines are no labels."""
+    """Returns the text up to the next label, and where it ends; label words inside a program do not count."""
     program = tool is not None and tool.code_language is not None
     end = _program_end(page, start) if program else page.value_end(start)
     value = page.text[start:end]
@@ -91,7 +91,7 @@ def _line_of(page: Page, start: int, tool: ToolView | None) -> tuple[str, int]:
 
 
 def _program_end(page: Page, start: int) -> int:
-    """Where an unfenced program ends: at a label that is no string, comment or annotation in it."""
+    """Finds the end of an unfenced program: the next label that is no string, comment or annotation in it."""
     strings = Strings(page.text, start)
     for label in page.labels.after(start):
         inside = within(page.fences, label.start) or strings.holds(label.start)
@@ -110,7 +110,7 @@ def _object_at(page: Page, begin: int, tool: ToolView | None) -> Given | Refused
 
 
 def _read(page: Page, begin: int) -> Read | Unreadable:
-    """The value; where the text ends too early but a label shows that the writer went on, the brackets are closed."""
+    """Reads the value; if it ends too early but a label shows that the model went on, closes the brackets."""
     try:
         return read_value(page.text, begin, AtEnd.CLOSE if page.finished else AtEnd.REFUSE)
     except Unreadable as error:
@@ -124,7 +124,7 @@ def _read(page: Page, begin: int) -> Read | Unreadable:
 
 
 def _quoted(page: Page, begin: int, tool: ToolView | None) -> Given | Refused | None:
-    """One quoted string that is the whole input; None where text goes on behind it."""
+    """Reads an input that is one quoted string; None if more text follows it."""
     try:
         read = read_value(page.text, begin)
     except Unreadable:
@@ -156,7 +156,7 @@ def _fenced(page: Page, fence: Fence, tool: ToolView | None) -> Given | Refused:
 
 
 def trim_block(body: str) -> str:
-    """A program as it was written: only line breaks at its beginning and blanks at its end are taken off."""
+    """Returns a program as it was written, without line breaks at its beginning and blanks at its end."""
     return body.strip() if "\n" not in body.strip() else re.sub(r"^(?:[ \t\r]*\n)+", "", body).rstrip()
 
 
@@ -171,7 +171,7 @@ def _holds_json(fence: Fence, body: str, tool: ToolView | None) -> bool:
 
 
 def _is_whole(page: Page, fence: Fence) -> bool:
-    """Whether nothing but blanks stands between the fence and the next label."""
+    """Whether only blanks are between the fence and the next label."""
     return not page.text[fence.end : page.value_end(fence.end)].strip()
 
 
@@ -182,7 +182,7 @@ def _skip_blanks(text: str, start: int) -> int:
 
 
 def _is_own(body: str, tool: ToolView) -> bool:
-    """Whether a block is a JSON object of the tool's own parameters, and so no program."""
+    """Whether a block is a JSON object with the tool's own parameters, and so not a program."""
     try:
         read = read_value(body)
     except Unreadable:

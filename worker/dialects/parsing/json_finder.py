@@ -1,4 +1,4 @@
-"""Finds the JSON objects that count in a reply, whatever stands around them."""
+"""Finds the JSON objects that count in a reply, whatever surrounds them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object that counts, the prose before it, and where it began and ended."""
+    """An object that counts, the prose before it, and its beginning and end."""
 
     value: JsonObject
     before: str
@@ -33,9 +33,9 @@ class Found:
 
 
 def find_objects(text: str, kind: Callable[[JsonObject], str | None], *, finished: bool) -> list[Found] | str:
-    """The objects that count, in order; a reason where there is none, or where the first one cannot be read.
+    """Returns the objects that count, in order; a reason if there are none, or if the first one cannot be read.
 
-    `finished` says that the model ended the reply itself, so that brackets missing at its end were forgotten.
+    `finished`: the model ended the reply itself, so brackets missing at its end were forgotten, not cut off.
     """
     found: list[Found] = []
     at, tries = 0, 0
@@ -60,7 +60,7 @@ def find_objects(text: str, kind: Callable[[JsonObject], str | None], *, finishe
 
 
 def real(text: str, found: list[Found]) -> list[Found]:
-    """Those before the first invented observation or turn; none where an observation comes first."""
+    """Returns the objects before the first invented observation or turn; none if an observation comes first."""
     limit = len(text)
     for label in find_labels(text):
         inside = any(item.begin <= label.start < item.end for item in found)
@@ -87,7 +87,7 @@ def _try(text: str, begin: int, *, finished: bool) -> Read | Unreadable:
 
 
 def _means_an_object(text: str, begin: int) -> bool:
-    """Whether an object of ours was meant where reading failed, so that nothing inside it may count."""
+    """Whether unreadable text was meant as an object of the dialect, so that nothing inside it may count."""
     return re.match(r"\{\s*[\"'“]?\w+[\"'”]?\s*[:：]", text[begin : begin + 80]) is not None
 
 
@@ -109,12 +109,12 @@ def _objects(value: Any, kind: Callable[[JsonObject], str | None]) -> list[JsonO
 
 
 def with_plain_keys(value: JsonObject) -> JsonObject:
-    """The object with keys in lower case and words joined by `_`, as our own keys are written."""
+    """Returns the object with keys in lower case and words joined by `_`, as the dialect's own keys are."""
     return {key.lower() if "_" in key else _HUMP.sub("_", key).lower(): inner for key, inner in value.items()}
 
 
 def _unclosed_answer(text: str, begin: int, kind: Callable[[JsonObject], str | None]) -> Read | None:
-    """An answer whose text is whole and only the brace behind it is missing: showing it harms nobody."""
+    """Reads an answer whose text is complete and only lacks the closing brace: showing it does no harm."""
     try:
         read = read_value(text, begin, AtEnd.CLOSE)
     except Unreadable:

@@ -1,4 +1,4 @@
-"""Reads a reply that is written with labels: the first real action, or the answer, or why it is neither."""
+"""Parses a reply with labels: returns the first real action, or the answer, or why it is neither."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Call:
     start: int
     end: int
     leaked: bool = False
-    """Whether it was read from markup, which history does not show."""
+    """Whether it was read from markup, which is left out of history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer that was read; it ends at `end`. `turn` is the invented new turn that ended it."""
+    """An answer that was read; it ends at `end`. `turn` is the invented new turn that ended it, if any."""
 
     text: str
     start: int
@@ -50,7 +50,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """An action or answer that was meant but cannot be read."""
+    """An action or answer was meant but cannot be read."""
 
     reason: str
 
@@ -58,14 +58,14 @@ class Bad:
 _UNCLEAR_END = "Label words inside the answer make its end unclear; write them in another way."
 Outcome = Call | Said | Bad
 ActionReader = Callable[[Page, Label], Outcome | None]
-"""Reads what stands behind an action label; None where that is only a remark."""
+"""Reads what follows an action label; None if that is only a remark."""
 BareReader = Callable[[Page], Outcome | None]
-"""Reads a reply without any action or answer label; None where it is prose."""
+"""Reads a reply without any action or answer label; None if it is prose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What differs between the labelled dialects: how an action is read, and how to write one (for reasons)."""
+    """How the labelled dialects differ: how an action is read, and how to write one (for reasons)."""
 
     action: ActionReader
     bare: BareReader
@@ -73,7 +73,7 @@ class Grammar:
 
 
 def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> Parsed:
-    """Parse a labelled reply; never raises."""
+    """Parses a labelled reply; never raises."""
     tidied = tidy(reply.text)
     page = make_page(tidied.text, tools, finished=ended_itself(reply))
     cut = cut_short(reply)
@@ -89,13 +89,13 @@ def read_labelled(reply: Reply, tools: Sequence[ToolView], grammar: Grammar) -> 
 
 
 def _is_own(page: Page, outcome: Outcome) -> bool:
-    """Whether an action was read that is written with labels, and is not a call in a model's own format that leaked."""
+    """Whether the outcome is an action written with labels, not a leaked call in a model's own format."""
     own = isinstance(outcome, Call) and not outcome.leaked
     return own and not is_of_known_format(page.text, page.tools)
 
 
 def _without_markup(page: Page, outcome: Outcome) -> Outcome:
-    """The outcome, if no tool call stands as markup where it does not belong; else that call, or why it is unclear."""
+    """Returns the outcome if no stray tool call markup is there; else the call in the markup, or why it is unclear."""
     if isinstance(outcome, Said):
         return _said_without_markup(page, outcome)
     if isinstance(outcome, Call):
@@ -109,7 +109,7 @@ def _without_markup(page: Page, outcome: Outcome) -> Outcome:
 
 
 def _leads_to(page: Page, label: Label, leaked: Leaked) -> bool:
-    """Whether nothing but the called tool's own name stands between a label and the call."""
+    """Whether only the called tool's name is between a label and the call."""
     written = page.text[label.end : leaked.start].partition("\n")[0].strip()
     return not written or (label.kind is Kind.ACTION and written == leaked.calls[0].tool)
 
@@ -125,7 +125,7 @@ def _said_without_markup(page: Page, outcome: Said) -> Outcome:
     text = page.text[: outcome.turn.start if outcome.turn else len(page.text)]
     leaked = marked_calls(text[outcome.start :], page.tools)
     called = answers_with_call(outcome.text, page.tools)
-    # The answer alone too: what closes it (`Finish[…]`) would make a noun of a tag that ends it.
+    # Check the answer by itself too: in the reply, the `]` of `Finish[…]` makes a tag before it look just mentioned.
     if markup_start(text, page.tools) is None and markup_start(outcome.text, page.tools) is None and not called:
         return outcome
     if isinstance(leaked, Leaked) and markup_start(text[: outcome.start], page.tools) is None:
@@ -151,7 +151,7 @@ def _same(leaked: Leaked, request: ToolRequest) -> bool:
 
 
 def _input_without_markup(page: Page, outcome: Call) -> Outcome:
-    """A text input that is a call in markup is that call's; a program may hold markup in its strings."""
+    """Reads a text input that is a call in markup as that call; a program may hold markup in its strings."""
     text = outcome.request.args
     start = markup_start(text, page.tools) if isinstance(text, str) else None
     if not isinstance(text, str) or start is None:
@@ -165,7 +165,7 @@ def _input_without_markup(page: Page, outcome: Call) -> Outcome:
 
 
 def said(page: Page, label: Label) -> Outcome:
-    """The answer behind an answer label, to its end or to an invented new turn."""
+    """Reads the answer that follows an answer label, up to its end or an invented new turn."""
     end, turn = answer_end(page, label)
     text = page.text[label.end : end]
     text = close_bold(text) if label.bold_open else text
@@ -182,7 +182,7 @@ def said(page: Page, label: Label) -> Outcome:
 
 
 def _labelled_again(page: Page, label: Label) -> Label | None:
-    """A second answer label at once behind the first (`Answer:` / `Final Answer: …`)."""
+    """Returns a second answer label directly after the first (`Answer:` / `Final Answer: …`)."""
     following = next(page.labels.after(label.end), None)
     if following is None or following.kind is not Kind.ANSWER or page.text[label.end : following.start].strip():
         return None
@@ -190,7 +190,7 @@ def _labelled_again(page: Page, label: Label) -> Label | None:
 
 
 def _contradiction(page: Page, turn: Label, text: str) -> str | None:
-    """Why an answer does not stand: an action, or another answer, of the same turn follows it."""
+    """Returns why an answer is invalid: an action, or another answer, follows in the same turn; else None."""
     if turn.kind is Kind.QUESTION and is_quiz(page, turn):
         return _UNCLEAR_END
     if turn.kind in (Kind.QUESTION, Kind.OBSERVATION) and is_form(page, turn, text):
@@ -235,7 +235,7 @@ def _walk(page: Page, grammar: Grammar) -> Outcome:
 
 
 def _shown_only(page: Page) -> int:
-    """Before which place fenced labels are an example: the first action or answer label outside the fenced blocks."""
+    """Returns the position before which fenced labels are an example: the first unfenced action or answer label."""
     outside = (
         label.start
         for label in page.labels.found
@@ -245,7 +245,7 @@ def _shown_only(page: Page) -> int:
 
 
 def _weak_action(page: Page, label: Label, grammar: Grammar) -> Call | None:
-    """`Tool: calculator` / `Input: …`: only a known tool with its input at once behind it."""
+    """Reads `Tool: calculator` / `Input: …`: only for a known tool with its input directly after it."""
     following = next(page.labels.after(label.end), None)
     if following is None or following.kind not in (Kind.INPUT, Kind.WEAK_INPUT):
         return None
@@ -255,12 +255,12 @@ def _weak_action(page: Page, label: Label, grammar: Grammar) -> Call | None:
 
 
 def _bare_before(page: Page, label: Label, grammar: Grammar) -> Outcome | None:
-    """An action or answer without its label, before `label`."""
+    """Reads an action or answer without its label, before `label`."""
     return grammar.bare(Page(page.text[: label.start].rstrip(), page.tools, page.labels, finished=True))
 
 
 def _settled(page: Page, outcome: Outcome, grammar: Grammar) -> Outcome:
-    """An action stands, unless an answer follows that is not built on a result that the model invented."""
+    """Accepts an action unless an answer follows that is not based on a result the model invented."""
     if isinstance(outcome, Said) and outcome.turn is not None:
         again = grammar.action(page, outcome.turn) if outcome.turn.kind is Kind.ACTION else None
         if isinstance(again, Said):

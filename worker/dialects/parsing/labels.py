@@ -1,4 +1,4 @@
-"""Finds the labels of a reply (`Thought:`, `Action:`, …) in all the clothes that models put on them."""
+"""Finds the labels of a reply (`Thought:`, `Action:`, …) in every spelling and decoration that models use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\
 
 
 class Kind(Enum):
-    """What a label announces. The weak ones are everyday words and count only where the context says so."""
+    """What a label announces. Weak kinds are everyday words and count only in the right context."""
 
     THOUGHT = "thought"
     ACTION = "action"
@@ -62,7 +62,7 @@ _WORDS: dict[Kind, tuple[str, ...]] = {
 
 
 def _spelled(words: str) -> str:
-    """A pattern for the words; zero-width characters may stand in them, and spaces be missing, or `_` or `-`."""
+    """Returns a pattern for the words; allows zero-width characters in them, and `_`, `-` or nothing for a space."""
     letters = [rf"[ \t\u00a0\u3000_\-{INVISIBLE}]{{0,3}}" if letter == " " else re.escape(letter) for letter in words]
     return f"[{INVISIBLE}]{{0,3}}".join(letters)
 
@@ -76,7 +76,7 @@ def _alternatives() -> str:
 
 
 def _first_letters() -> str:
-    """The letters that a label may begin with: looking at one letter first keeps long replies cheap."""
+    """Returns the letters that a label may begin with: checking one letter first keeps long replies cheap."""
     return "".join(sorted({words[0] for spellings in _WORDS.values() for words in spellings}))
 
 
@@ -97,13 +97,13 @@ _TAG = re.compile(
     re.I,
 )
 MAX_LABELS = 1000
-"""No reply has more; the bound keeps a flood of labels cheap."""
+"""No reply has more labels; bounds the work for a flood of them."""
 _BLANK = " \t\u00a0\u3000"
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label: from `start` (its line's) to `end`, where its value begins. `style` is its decoration, spaces off."""
+    """From `start` (of its line) to `end`, where its value begins. `style` is its decoration, spaces removed."""
 
     kind: Kind
     start: int
@@ -122,11 +122,11 @@ class Labels:
         self._starts = [label.start for label in found]
 
     def after(self, position: int) -> Iterator[Label]:
-        """Those that begin at `position` or later."""
+        """Yields the labels that begin at `position` or later."""
         return islice(self.found, bisect_left(self._starts, position), None)
 
     def next_start(self, position: int, kinds: frozenset[Kind]) -> int:
-        """Where the next label of these kinds begins; the text's length if there is none."""
+        """Returns where the next label of these kinds begins; the text's length if there is none."""
         for index in range(bisect_left(self._starts, position), len(self.found)):
             if self.found[index].kind in kinds:
                 return self.found[index].start
@@ -134,7 +134,7 @@ class Labels:
 
 
 def find_labels(text: str) -> list[Label]:
-    """Every label at a line's start, and tags that announce a result, in order."""
+    """Returns every label that begins a line, and tags that announce a result, in order."""
     matches = islice(_LABEL.finditer(text), MAX_LABELS)
     found = [label for match in matches if (label := _label(text, match)) is not None]
     found += [Label(Kind.OBSERVATION, tag.start(), tag.end(), "") for tag in islice(_TAG.finditer(text), MAX_LABELS)]
@@ -154,7 +154,7 @@ def _label(text: str, match: re.Match[str]) -> Label | None:
         elif _closes_backtick(prefix, suffix) and text.startswith("`", end) and not text.startswith("``", end):
             end += 1
     else:
-        # Without a colon only a heading or a bold line of its own is a label.
+        # Without a colon, only a heading or a bold line by itself is a label.
         if not (marks or "#" in prefix) or text[end : _line_end(text, end)].strip(_BLANK + "\r"):
             return None
         bold_open = False
@@ -167,7 +167,7 @@ def _kind(match: re.Match[str]) -> Kind:
 
 
 def _class_of(prefix: str) -> str:
-    """The kind of list that a label is an item of; brackets around a label are no list."""
+    """Returns the kind of list that a label is an item of; brackets around a label do not make a list."""
     if re.match(r"[(（]?\d|[a-h]\)", prefix, re.I):
         return "1"
     return prefix[:1] if prefix[:1] in "-•+>·▪●" else ""

@@ -1,4 +1,4 @@
-"""Tool calls that a model or endpoint left in the text: read where they leave no doubt, never shown as an answer."""
+"""Finds tool calls left in the text by a model or endpoint: reads the certain ones, never shows any as an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.dialects.parsing.tidy import trim_tokens
 from worker.dialects.parsing.unmarked import holds_call, is_written_call, whole_calls
 
 MARKUP = "tool call markup in the text"
-"""What is said to be dropped where a call was read from it."""
+"""How a reply's `dropped` names the markup from which a call was read."""
 _BETWEEN = re.compile(r"(?:```\w*|[\s,;`])+")
 _INVENTED = re.compile(
     r"</?(?:tool_|function_)?(?:response|results?|outputs?|observation)\b|"
@@ -37,12 +37,12 @@ _ACTION = re.compile(
     r"(?<![^\n])[*#_ ]{0,4}(?:Action|Tool calls?|Function calls?)\W{0,4}[:：]\W{0,3}?\s*(?=```|[\[{])", re.I
 )
 _MAX_PIECES = 200
-"""More calls, tags and tokens than any reply has; the bound keeps a flood of them cheap."""
+"""More calls, tags and tokens than any reply has; bounds the work for a flood of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaked:
-    """Calls that were read from the text, the text before them, and where they stand."""
+    """Calls read from the text, the text before them, and their position."""
 
     calls: tuple[ToolRequest, ...]
     thought: str
@@ -51,10 +51,10 @@ class Leaked:
 
 
 def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """The calls of a text; a reason where a call was meant but cannot be read; None for plain text.
+    """Returns the calls in a text; a reason if a call was meant but cannot be read; None for plain text.
 
-    A call without markup counts where it is the whole text; elsewhere, and in the labels of a text dialect, it leaves
-    doubt.
+    A call without markup counts only if it is the whole text: elsewhere, and among the labels of a text dialect,
+    it is ambiguous.
     """
     body = unwrap_whole(text)
     found = _in_known_format(text, body, tools)
@@ -71,7 +71,7 @@ def leaked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
 
 
 def is_of_known_format(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a text's calls are written as models write them by themselves, and can be read."""
+    """Whether a text's calls are in a call format of a model's own, and can be read."""
     return isinstance(_in_known_format(text, unwrap_whole(text), tools), Leaked)
 
 
@@ -80,13 +80,13 @@ def _in_known_format(text: str, body: str, tools: Sequence[ToolView]) -> Leaked 
 
 
 def marked_calls(text: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """The calls that stand in markup; a reason where one cannot be read; None for a text without markup."""
+    """Returns the calls in markup; a reason if one cannot be read; None for a text without markup."""
     start = markup_start(text, tools)
     return None if start is None else _read(text, start, tools)
 
 
 def only_markup(text: str, start: int, end: int, tools: Sequence[ToolView]) -> bool:
-    """Whether nothing but tags, tokens and blanks stands between two places."""
+    """Whether only tags, tokens and blanks are between two positions."""
     names = frozenset(tool.name for tool in tools)
     while start < end:
         between = _BETWEEN.match(text, start, end) or mark_at(text, start, names)
@@ -97,7 +97,7 @@ def only_markup(text: str, start: int, end: int, tools: Sequence[ToolView]) -> b
 
 
 def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
-    """A text that is objects of calls and nothing else."""
+    """Reads a text that consists of call objects and nothing else."""
     value = strict_json(body, 0) if body[:1] in ("{", "[") else None
     items = value if isinstance(value, list) else [value]
     found = [call_object(item, tools) for item in items]
@@ -107,7 +107,7 @@ def _whole(body: str, tools: Sequence[ToolView]) -> Leaked | str | None:
 
 
 def _read(text: str, start: int, tools: Sequence[ToolView]) -> Leaked | str:
-    """All that stands from `start` on must be calls and their markup, or a result that the model invented."""
+    """Reads everything from `start` on, which must be calls and their markup, or a result that the model invented."""
     calls: list[ToolRequest] = []
     names = frozenset(tool.name for tool in tools)
     at = start
@@ -137,7 +137,7 @@ def _numbered(calls: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
 
 
 def _junk(text: str, at: int, names: frozenset[str]) -> Mark | None:
-    """Markup around calls, but no result that the model invented."""
+    """Returns markup around calls, but not a result that the model invented."""
     return None if _INVENTED.match(text, at) else mark_at(text, at, names)
 
 

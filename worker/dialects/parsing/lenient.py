@@ -1,4 +1,4 @@
-"""Reads JSON as models write it. What is valid is read as it is; the rest only where one reading is left."""
+"""Reads JSON as models write it. Valid JSON is read as it is; anything else only if it has exactly one reading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DEPTH = 100
 
 
 class AtEnd(Enum):
-    """What to do where the text ends before the last brackets were closed, after a value that is whole."""
+    """What to do if the text ends before the last brackets were closed, after a complete value."""
 
     REFUSE = "the value may have been cut off"
     CLOSE_OUTER = "close the outermost bracket, if its last value is itself a closed bracket"
@@ -29,7 +29,7 @@ class AtEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A value, where it ended, and whether it had to be mended."""
+    """A value, where it ended, and whether it had to be repaired."""
 
     value: Any
     end: int
@@ -37,7 +37,7 @@ class Read:
 
 
 def read_value(text: str, start: int = 0, at_end: AtEnd = AtEnd.REFUSE) -> Read:
-    """The JSON value that begins at `start` (after blanks), whatever follows it. Raises Unreadable."""
+    """Reads the JSON value that begins at `start` (after blanks), whatever follows it. Raises Unreadable."""
     begin = _skip_blanks(text, start)
     try:
         found = _read(text, begin, at_end)
@@ -52,7 +52,7 @@ def read_value(text: str, start: int = 0, at_end: AtEnd = AtEnd.REFUSE) -> Read:
 
 
 def _escaped_or_doubled(text: str, begin: int) -> Read | None:
-    """An object whose every quote was escaped once too often, or in braces that were doubled; None for others."""
+    """Reads an object with every quote escaped once too often, or with doubled braces; None for any other."""
     line_end = text.find("\n", begin)
     line = text[begin : line_end if line_end >= 0 else None]
     try:
@@ -89,7 +89,7 @@ def _read(text: str, begin: int, at_end: AtEnd) -> Read:
 
 
 def _refuse_half_characters(value: Any) -> None:
-    """Half of a surrogate pair cannot be written as UTF-8, so nothing later could store it."""
+    """Refuses lone surrogates: they cannot be written as UTF-8, so nothing later could store them."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -116,7 +116,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Reader:
-    """A recursive reader that accepts what models write for JSON, and refuses whatever could be read in two ways."""
+    """A recursive reader that accepts the JSON that models write, and refuses whatever has two readings."""
 
     def __init__(self, text: str, at_end: AtEnd) -> None:
         self.text = text
@@ -196,7 +196,7 @@ class _Reader:
         return items, at + 1
 
     def separator(self, at: int, closer: str) -> int:
-        """Steps over a comma. Between two pairs of an object a missing one leaves one reading only."""
+        """Steps over a comma. Between two pairs of an object, a missing comma still leaves only one reading."""
         found = self.peek(at)
         if found in (",", "，"):
             at = self.gap(at + 1)

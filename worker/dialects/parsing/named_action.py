@@ -1,4 +1,4 @@
-"""Reads `Action: tool` with `Action Input: …`, as the dialects react_json and react_text write it."""
+"""Reads `Action: tool` with `Action Input: …`, for the dialects react_json and react_text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ANSWER_KEYS = ("answer", "final_answer", "output", "input", "text", "content", 
 
 
 def named_action(page: Page, label: Label, read_input: InputReader) -> Outcome | None:
-    """The action behind an action label; None where the label holds a remark and no input follows."""
+    """Reads the action after an action label; None if the label holds a remark and no input follows."""
     following = next((other for other in page.labels.after(label.end) if other.kind in _NAME_ENDS), None)
     if (
         following is not None
@@ -65,7 +65,7 @@ def named_action(page: Page, label: Label, read_input: InputReader) -> Outcome |
 
 
 def _finishing(page: Page, label: Label) -> Outcome | None:
-    """The answer in another dialect's shape: `Finish[…]`, `finish(answer="…")`, `Final Answer: …`."""
+    """Reads an answer in another dialect's form: `Finish[…]`, `finish(answer="…")`, `Final Answer: …`."""
     colon = FINISH_COLON.match(page.text, label.end)
     if colon is not None:
         return finish_colon(page, label.start, colon.end())
@@ -74,7 +74,7 @@ def _finishing(page: Page, label: Label) -> Outcome | None:
 
 
 def blob(page: Page, begin: int, start: int) -> Outcome | None:
-    """An action written as one JSON object with its name and input (`{"action": …, "action_input": …}`)."""
+    """Reads an action written as one JSON object with its name and input (`{"action": …, "action_input": …}`)."""
     fence = fence_at(page.text, begin)
     if fence is not None and not fence.body(page.text).lstrip().startswith(("{", "[")):
         return Bad("The Action line must hold the name of one tool.")
@@ -105,7 +105,7 @@ def blob(page: Page, begin: int, start: int) -> Outcome | None:
 
 
 def _name_line(text: str, begin: int, end: int) -> tuple[int, int]:
-    """The first line that is not blank, between `begin` and `end`."""
+    """Returns the first line between `begin` and `end` that is not blank."""
     while begin < end and (text[begin].isspace() or text[begin] in "\u200b\ufeff"):
         begin += 1
     line_end = text.find("\n", begin, end)
@@ -124,7 +124,7 @@ def _call(named: Named, start: Label | int, given: Given | Refused) -> Outcome:
 
 
 def _joined(page: Page, label: Label, end: int) -> Outcome | None:
-    """Name and input on one line: `calculator {"expression": …}` or `calculator(expression=…)`."""
+    """Reads name and input on one line: `calculator {"expression": …}` or `calculator(expression=…)`."""
     match = _JOINED.match(page.text, label.end, end)
     named = find_tool(match.group(1), page.tools) if match else None
     if match is None or named is None or named.tool is None:
@@ -153,7 +153,7 @@ def _bracketed(page: Page, begin: int, limit: int, named: Named, label: Label) -
 def _without_input_label(
     page: Page, label: Label, named: Named, line_end: int, following: Label | None
 ) -> Outcome | None:
-    """A name with no input label: a JSON object or a program may follow on the next line, or the tool needs nothing."""
+    """Reads a name without an input label: a JSON object or program may follow, or the tool needs no input."""
     end = following.start if following else len(page.text)
     rest = page.text[line_end:end].lstrip()
     if named.tool is not None and rest.startswith(("{", "```", "~~~")):
@@ -168,7 +168,7 @@ def _without_input_label(
 
 
 def _final(page: Page, label: Label, at: int) -> Outcome:
-    """An answer dressed as an action: `Action: Final Answer` / `Action Input: …`."""
+    """Reads an answer written as an action: `Action: Final Answer` / `Action Input: …`."""
     end, turn = answer_end(page, Label(Kind.ANSWER, label.start, at, label.style))
     text = page.text[at:end].strip()
     if text.startswith("{"):

@@ -1,4 +1,4 @@
-"""Objects that name an offered tool: its call, whatever their keys are called, unless they tell what came of it."""
+"""Objects that name an offered tool: they are calls, whatever their keys are, unless they describe a call's outcome."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ARGS_KEYS = frozenset(
     {"arguments", "args", "parameters", "params", "input", "tool_input", "tool_args", "action_input", "kwargs"}
 )
 BESIDE = frozenset({"type", "id", "call_id", "tool_call_id", "index", "thought", "thoughts", "reasoning", "step"})
-"""What an object may hold beside a tool's name and its arguments."""
+"""Keys that an object may have besides a tool's name and its arguments."""
 _TOOL_KEYS = frozenset(
     {"tool", "toolname", "function", "functionname", "recipientname", "toolcall", "functioncall", "tooluse"}
 )
-"""What stands at such a key is a tool; `name` or `action` may be anything."""
+"""The value at such a key is a tool; `name` or `action` may hold anything."""
 _ACTING_KEYS = _TOOL_KEYS | {"name", "action", "call", "command", "cmd", "method", "operation", "invoke", "use"}
 _CALL_TYPE = re.compile(r"tool|function|call", re.I)
 _OUTCOME = re.compile(r"(?:.*_)?(?:results?|outputs?|answers?|observations?|responses?|returned|returns)", re.I)
@@ -32,18 +32,18 @@ _ABOUT = re.compile(
     r"summary|status|errors?|duration|latency|title|label|version|schema|example)(?:_.*)?",
     re.I,
 )
-"""Keys of an object that tells something about a tool."""
+"""Keys of an object that describes a tool or a result."""
 _WORD = re.compile(r"[\w.\-:/]{1,64}")
 
 
 def strict_json(text: str, at: int, end: int | None = None) -> Any:
-    """The JSON value at `at`; None where there is none, or where it does not end at `end`."""
+    """Returns the JSON value at `at`; None if there is none, or if it does not end at `end`."""
     value, ends = json_at(text, at)
     return value if end is None or ends == end else None
 
 
 def json_at(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value at `at` and its end; None where there is none."""
+    """Returns the JSON value at `at` and its end; None if there is none."""
     try:
         return json.JSONDecoder().raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -51,12 +51,12 @@ def json_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def known(name: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a word is an offered tool's name, but for decoration."""
+    """Whether a word is an offered tool's name, ignoring decoration."""
     return _tool(name, tools) is not None
 
 
 def enveloped(value: Any) -> list[Any]:
-    """The objects that a list, a chat message or another object with one list holds; else the value itself."""
+    """Returns the objects in a list, a chat message or another object with one list; else the value itself."""
     if isinstance(value, dict) and isinstance(value.get("function_call"), dict):
         return [value["function_call"]]
     lists = [value] if isinstance(value, list) else []
@@ -67,7 +67,7 @@ def enveloped(value: Any) -> list[Any]:
 
 
 def is_call(value: Any, tools: Sequence[ToolView]) -> bool:
-    """Whether an object is a known tool's call, by the keys of a known format or by what it holds."""
+    """Whether an object is a known tool's call, by the keys of a known format or by its content."""
     if not isinstance(value, dict):
         return False
     if isinstance(call_object(value, tools), ToolRequest) or _has_known_keys(value, tools):
@@ -80,10 +80,10 @@ def is_call(value: Any, tools: Sequence[ToolView]) -> bool:
 
 
 def is_meant(value: Any, tools: Sequence[ToolView]) -> bool:
-    """Whether an object, where it stands alone or ends a text, can be nothing but a call, however faulty.
+    """Whether an object that is the whole text, or ends it, can only be meant as a call, however faulty.
 
-    It names an offered tool where only tools are named, or beside something like a parameter of it; and nothing in it
-    tells what came of a call, or what the tool is for.
+    It names an offered tool at a key for tools only, or next to something like one of its parameters; and nothing in
+    it describes a call's outcome or the tool's purpose.
     """
     if isinstance(value, list):
         others = value[1:]
@@ -118,7 +118,7 @@ def _seems_given(value: JsonObject, key: str, tool: ToolView) -> bool:
 
 
 def _resembles(key: str, parameter: str) -> bool:
-    """Whether a key is a parameter's name in another number, case or length: `queries`, `searchQuery`, `q`."""
+    """Whether a key is a parameter's name in another number, case or length (`queries`, `searchQuery`, `q`)."""
     ours, theirs = _words(key), _words(parameter)
     if set(ours) & set(theirs):
         return True
@@ -143,7 +143,7 @@ def _words(name: str) -> list[str]:
 
 
 def object_call(value: Any, tools: Sequence[ToolView]) -> ToolRequest | None:
-    """The call that an object is, if its name and arguments fit an offered tool in exactly one reading."""
+    """Returns the object's call if its name and arguments fit an offered tool in exactly one reading."""
     found = [call for call in _readings(value, tools) if _fits(call, tools)]
     return found[0] if found and all(call == found[0] for call in found) else None
 
@@ -154,7 +154,7 @@ def _fits(call: ToolRequest, tools: Sequence[ToolView]) -> bool:
 
 
 def _readings(value: Any, tools: Sequence[ToolView]) -> Iterator[ToolRequest]:
-    """Each way to read an object as a call of an offered tool."""
+    """Yields each way to read an object as a call of an offered tool."""
     if not isinstance(value, dict):
         return
     only = [key for key in value if not _is_beside(key)]
@@ -171,14 +171,14 @@ def _readings(value: Any, tools: Sequence[ToolView]) -> Iterator[ToolRequest]:
         if tool is None:
             continue
         if is_plain_word(inner) and _plain(key) not in _TOOL_KEYS and not set(value) & ARGS_KEYS:
-            continue  # `{"action": "read", "path": …}` may as well describe what somebody did
+            continue  # `{"action": "read", "path": …}` may just as well describe something that was done
         own = properties(tool)
         given = {name: item for name, item in value.items() if name != key and (name in own or not _is_beside(name))}
         yield from _arguments(given, tool)
 
 
 def _arguments(given: JsonObject, tool: ToolView) -> Iterator[ToolRequest]:
-    """Arguments side by side, or as one value at a key of their own."""
+    """Yields requests for arguments side by side, or as one value at a key of their own."""
     if set(given) <= set(properties(tool)) and given:
         yield ToolRequest(tool.name, given)
     if len(given) == 1 and (key := next(iter(given))).casefold() in ARGS_KEYS | {"with"}:
@@ -190,7 +190,7 @@ def _arguments(given: JsonObject, tool: ToolView) -> Iterator[ToolRequest]:
 
 
 def takes(name: str, args: Any, tools: Sequence[ToolView]) -> bool:
-    """Whether these are arguments of the tool, and some."""
+    """Whether these are arguments of the tool, and at least one."""
     tool = _tool(name, tools)
     if tool is None or not isinstance(args, dict) or not args:
         return False
@@ -203,7 +203,7 @@ def _tool(name: str, tools: Sequence[ToolView]) -> ToolView | None:
 
 
 def _gives(value: JsonObject, key: str, tools: Sequence[ToolView]) -> bool:
-    """Whether an object gives the tool that it names at `key` its arguments, as one object or side by side."""
+    """Whether an object that names a tool at `key` also gives its arguments, as one object or side by side."""
     name = value[key]
     beside = {other: inner for other, inner in value.items() if other != key and not _is_beside(other)}
     nested = {other: inner for other, inner in beside.items() if isinstance(inner, dict)}

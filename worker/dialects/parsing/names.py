@@ -1,4 +1,4 @@
-"""Finds the tool that a written name means: by taking decoration off, never by similarity."""
+"""Finds the tool that a written name means: by removing decoration, never by similarity."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _FINAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name as it is to be used: a known tool's, or the unknown one as it was written, decoration off."""
+    """The name to use: a known tool's, or the unknown name without decoration."""
 
     name: str
     tool: ToolView | None
 
 
 def find_tool(written: str, tools: Sequence[ToolView]) -> Named | None:
-    """The tool that `written` names, an unknown name, or None where the text is not one name."""
+    """Returns the tool that `written` names, or an unknown name; None if the text is not one name."""
     exact = _match(written.strip(), tools)
     if exact:
         return Named(exact.name, exact)
@@ -72,7 +72,7 @@ def find_tool(written: str, tools: Sequence[ToolView]) -> Named | None:
 
 
 def undress(written: str) -> str:
-    """The name without quotes, backticks, bold marks, brackets and trailing punctuation."""
+    """Returns the name without quotes, backticks, bold marks, brackets and trailing punctuation."""
     bare = _ZERO_WIDTH.sub("", _TOKEN.sub("", written))
     previous = None
     while previous != bare:
@@ -82,18 +82,18 @@ def undress(written: str) -> str:
 
 
 def says_none(written: str) -> bool:
-    """Whether a name says that no tool is wanted ("None", "N/A", "no tool needed")."""
+    """Whether a name means that no tool is wanted ("None", "N/A", "no tool needed")."""
     return undress(written).lower() in _NONE or written.strip() in ("", "-")
 
 
 def says_final(written: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a name stands for the answer ("Final Answer", "Finish"), and is no tool's name."""
+    """Whether a name means the answer ("Final Answer", "Finish") and is no tool's name."""
     bare = undress(written).lower().replace("_", " ")
     return bare in _FINAL and _match(undress(written), tools) is None
 
 
 def looks_like_a_name(bare: str) -> bool:
-    """One word of an identifier's kind, or up to three plain words: not a sentence."""
+    """Whether the text is one identifier, or up to three plain words, not a sentence."""
     if re.fullmatch(r"[^\W\d][\w.\-:/]{0,63}", bare):
         return True
     words = bare.split()
@@ -101,12 +101,12 @@ def looks_like_a_name(bare: str) -> bool:
 
 
 def is_plain_word(name: str) -> bool:
-    """Whether a tool's name is a word as any: `note`, `time`, `map`. What an answer says of these is seldom a call."""
+    """Whether a tool's name is an everyday word (`note`, `time`, `map`): an answer that uses it is seldom a call."""
     return name.isalpha() and name.islower()
 
 
 def _undressed(written: str) -> list[str]:
-    """The spellings that taking decoration off may give, mildest first."""
+    """Returns the spellings that removing decoration may give, least removed first."""
     bare = undress(written)
     spellings = [bare, _CALL_INDEX.sub("", bare)]
     without = _PREFIX.sub("", bare)
@@ -115,7 +115,7 @@ def _undressed(written: str) -> list[str]:
 
 
 def _match(name: str, tools: Sequence[ToolView]) -> ToolView | None:
-    """The tool of that name; else the only one that differs in letter case."""
+    """Returns the tool with that name; else the only one that differs in letter case."""
     for tool in tools:
         if tool.name == name:
             return tool
@@ -124,6 +124,6 @@ def _match(name: str, tools: Sequence[ToolView]) -> ToolView | None:
 
 
 def _mentions(written: str, tools: Sequence[ToolView]) -> int:
-    """How many known tools the text names as a word."""
+    """Returns how many known tools the text names as a word."""
     words = {word.casefold() for word in re.findall(r"[\w\-]+", written[:2000])}
     return sum(tool.name.casefold() in words for tool in tools)

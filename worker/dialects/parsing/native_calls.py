@@ -1,4 +1,4 @@
-"""Reads the tool calls of a chat message, in the forms and with the faults that endpoints produce."""
+"""Reads the tool calls of a chat message, in every form and with every fault that endpoints produce."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ARGS = ("arguments", "parameters", "args", "input", "arguments_json")
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The calls of a message, with ids of their own, and what was left out."""
+    """The calls of a message, each with a unique id, and what was left out."""
 
     calls: tuple[ToolRequest, ...]
     dropped: tuple[str, ...] = ()
 
 
 def requested(message: JsonObject, tools: Sequence[ToolView]) -> Requested | str:
-    """The message's calls in order, none if it has none; or why they cannot be read."""
+    """Returns the message's calls in order, possibly none; or why they cannot be read."""
     items = message.get("tool_calls")
     if isinstance(items, dict):
         items = [items]
@@ -53,7 +53,7 @@ def requested(message: JsonObject, tools: Sequence[ToolView]) -> Requested | str
 
 
 def read_call(name: object, arguments: Any, tools: Sequence[ToolView], call_id: str | None = None) -> ToolRequest | str:
-    """One call from its name and arguments; or why it cannot be read."""
+    """Reads one call from its name and arguments; or returns why it cannot be read."""
     if not isinstance(name, str) or not name.strip():
         return "A tool call has no name."
     named = find_tool(name, tools)
@@ -80,7 +80,7 @@ def _call(item: Any, tools: Sequence[ToolView]) -> ToolRequest | str:
 
 
 def _with_ids(calls: list[ToolRequest]) -> tuple[ToolRequest, ...]:
-    """The calls with unique ids: an endpoint refuses a conversation in which two share one."""
+    """Gives the calls unique ids: endpoints refuse a conversation in which two calls share one."""
     seen: set[str] = set()
     numbered: list[ToolRequest] = []
     for index, call in enumerate(calls, start=1):
@@ -135,8 +135,8 @@ def _value(value: Any, text: str, tool: ToolView | None) -> JsonObject | str | R
 
 
 def _second_object(first: Any, rest: str, tool: ToolView | None) -> JsonObject | str | Refused:
-    """`{}{"city": …}`, `{"city": …}{}` and doubled arguments, as streaming endpoints join them; two that differ cannot
-    be told."""
+    """Reads `{}{"city": …}`, `{"city": …}{}` and doubled arguments, as streaming endpoints join them; refuses two that
+    differ, since either could be meant."""
     try:
         second = read_value(rest)
     except Unreadable:
@@ -147,7 +147,7 @@ def _second_object(first: Any, rest: str, tool: ToolView | None) -> JsonObject |
 
 
 def _plain(text: str, tool: ToolView | None, error: Unreadable) -> JsonObject | str | Refused:
-    """Text that is no JSON is the input of a text tool, unless JSON was meant."""
+    """Reads text that is no JSON as the input of a text tool, unless JSON was meant."""
     meant_json = text[:1] in "{[\"'"
     if meant_json or tool is None or tool.text_parameter is None:
         return Refused(f"The arguments are not valid JSON: {error}.")

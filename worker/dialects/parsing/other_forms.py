@@ -1,4 +1,4 @@
-"""Calls in forms that were not asked for: the labels of a text dialect, a command line, YAML."""
+"""Finds calls in forms that were not asked for: a text dialect's labels, a command line, YAML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REACT_INPUT = re.compile(r"(?<![^\n])[ \t*#]{0,6}Action Input[ \t*]{0,4}[:：]"
 
 
 def is_command(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text is nothing but a known tool's name and its parameters, as a command line or YAML has them."""
+    """Whether the text is only a known tool's name and its parameters, as on a command line or in YAML."""
     return any(_command(tool.name, tuple(properties(tool))).fullmatch(text) for tool in tools)
 
 
@@ -37,7 +37,7 @@ def _command(name: str, parameters: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def in_labels(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a known tool's call stands in the text with the labels of a dialect, outside a fence."""
+    """Whether the text holds a known tool's call with a dialect's labels, outside a fence."""
     inputs = [found.start() for found in _REACT_INPUT.finditer(text)]
     if not inputs:
         return False

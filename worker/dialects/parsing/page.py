@@ -1,4 +1,4 @@
-"""A tidied reply with its labels: the spans and questions that every labelled dialect asks."""
+"""A tidied reply with its labels, and the lookups that every labelled dialect needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN_RESULT = re.compile(
     re.I | re.M,
 )
 _CLOSERS = re.compile(r"\A(?:[\s.,;`]|</[\w:]{1,30}>)*")
-"""What ends a quotation, a fence or a sentence around the action itself."""
+"""Ends a quotation, fence or sentence around the action itself."""
 _INTRO = (":", "：")
 _PAIR_BEHIND = re.compile(
     r"[^\n]{0,400}\n[ \t]*(?!assistant|ai\b|bot\b|thought|answer)\w[^:\n：]{0,40}[:：]\s*\S", re.I
@@ -40,7 +40,7 @@ _PAIR_LINE = re.compile(r"[ \t]*[\w][^:\n：]{0,40}[:：]\s*\S")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The text of a reply, its labels, and the tools that it may use. `whole` where the reply was not cut."""
+    """The text of a reply, its labels, and the tools that it may use. `finished`: the model ended the reply itself."""
 
     text: str
     tools: Sequence[ToolView]
@@ -49,19 +49,19 @@ class Page:
     fences: list[tuple[int, int]] = field(default_factory=list)
 
     def value_end(self, start: int, kinds: frozenset[Kind] = AFTER_INPUT) -> int:
-        """Where the value that begins at `start` ends: at the next label outside a fenced block."""
+        """Returns where the value that begins at `start` ends: at the next label outside a fenced block."""
         for label in self.labels.after(start):
             if label.kind in kinds and not within(self.fences, label.start):
                 return label.start
         return len(self.text)
 
     def without_bold(self, start: int, value: str) -> str:
-        """The value of the label that ends at `start`, without the mark that closes the label's own bold line."""
+        """Returns the value of the label that ends at `start`, without the mark that closes the label's own bold."""
         opened = any(label.end == start and label.bold_open for label in self.labels.found)
         return close_bold(value) if opened else value
 
     def thought(self, before: int) -> str:
-        """What was thought before `before`: the values of its labels, or the prose where there is no label."""
+        """Returns the thought before `before`: the values of its labels, or the prose if there is no label."""
         labels = [label for label in self.labels.found if label.start < before]
         thoughts = [
             self.text[label.end : min(before, self.labels.next_start(label.end, STRONG))]
@@ -75,32 +75,32 @@ class Page:
 
 
 def make_page(text: str, tools: Sequence[ToolView], finished: bool) -> Page:
-    """Find the labels; `finished` where the endpoint said that the model ended its reply itself."""
+    """Finds the labels. `finished`: the endpoint said that the model ended its reply itself."""
     labels = inline_labels(text, tools, find_labels(text))
     return Page(text, tools, Labels(labels, len(text)), finished, closed_fences(text))
 
 
 def close_bold(text: str) -> str:
-    """The text without the bold or italic mark at its first line's end."""
+    """Returns the text without a closing bold or italic mark at the end of its first line."""
     line, newline, rest = text.partition("\n")
     bare = line.rstrip()
     return (bare.rstrip("*_") if bare.endswith(("*", "_")) else line) + newline + rest
 
 
 def without_residue(text: str) -> str:
-    """The text without the beginning of a label at its end, where a stop sequence was cut in the middle."""
+    """Returns the text without the beginning of a label at its end, left by a stop sequence that was cut off."""
     found = _RESIDUE.search(text, max(0, len(text) - 40))
     return text[: found.start()] if found else text
 
 
 def claims_result(between: str) -> bool:
-    """Whether what stands between an action and an answer is, or speaks of, a result, which cannot exist yet."""
+    """Whether the text between an action and an answer is, or mentions, a result, which cannot exist yet."""
     between = _CLOSERS.sub("", between)
     return _RESULT_CUE.search(between) is not None or _SHOWN_RESULT.search(between) is not None
 
 
 def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
-    """Where the answer of `label` ends, and the label of an invented new turn that ends it."""
+    """Returns where the answer of `label` ends, and the label of an invented new turn that ends it, if any."""
     fences = closed_fences(page.text, label.start)
     for other in page.labels.after(label.end):
         if within(fences, other.start) or (other.style and other.style != label.style):
@@ -115,7 +115,7 @@ def answer_end(page: Page, label: Label) -> tuple[int, Label | None]:
 
 
 def is_form(page: Page, turn: Label, answer: str) -> bool:
-    """Whether a label word behind a bare title belongs to a report or quiz: a pair follows, and no real turn."""
+    """Whether a label word after a bare title is part of a report or quiz: a pair follows, and no real turn."""
     if "\n" in answer.strip() or answer.rstrip("*_ ")[-1:] in _SENTENCE_ENDS:
         return False
     following = list(page.labels.after(turn.end))
@@ -126,13 +126,13 @@ def is_form(page: Page, turn: Label, answer: str) -> bool:
 
 
 def is_quiz(page: Page, turn: Label) -> bool:
-    """Whether several questions follow and no thought or action: a list of questions, or invented turns."""
+    """Whether several questions follow, but no thought or action: a list of questions, or invented turns."""
     kinds = [label.kind for label in page.labels.after(turn.start)]
     return kinds.count(Kind.QUESTION) > 1 and Kind.THOUGHT not in kinds and Kind.ACTION not in kinds
 
 
 def without_rule(text: str) -> str:
-    """The text without a rule at its end, as models draw one before an invented turn."""
+    """Returns the text without a horizontal rule at its end, which models draw before an invented turn."""
     return _RULE.sub("", text)
 
 
@@ -141,7 +141,7 @@ def _is_heading(page: Page, label: Label) -> bool:
 
 
 def _before(page: Page, answer: Label, other: Label) -> str:
-    """The end of what the answer says before another label."""
+    """Returns the end of the answer's text before another label."""
     return page.text[max(answer.end, other.start - _NEAR_CHARS) : other.start]
 
 
@@ -150,7 +150,7 @@ def _introduced(page: Page, answer: Label, other: Label) -> bool:
 
 
 def _is_turn(page: Page, answer: Label, other: Label) -> bool:
-    """Whether a label inside an answer begins an invented turn; the words of a listing or a form do not."""
+    """Whether a label inside an answer begins an invented turn; label words in a listing or form do not."""
     if other.kind not in _TURNS:
         return False
     written = _before(page, answer, other)

@@ -1,4 +1,4 @@
-"""Arguments written as plain text where that can be read back, as JSON where it cannot."""
+"""Writes arguments as plain text if that can be read back, else as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worker.core.records import JsonObject
 
 
 def single_text(args: JsonObject | str) -> str | None:
-    """The text that stands for the arguments: the only value, if it is a string with something in it."""
+    """Returns the arguments as plain text: the only value, if it is a non-blank string; else None."""
     if isinstance(args, str):
         return args
     if len(args) == 1:
@@ -18,6 +18,6 @@ def single_text(args: JsonObject | str) -> str | None:
 
 
 def as_json(args: JsonObject | str) -> str:
-    """The arguments as one line of JSON; brackets inside strings are escaped, so that none can close the input."""
+    """Returns the arguments as one line of JSON, with brackets in strings escaped so that none can close the input."""
     value = args if isinstance(args, dict) else {"input": args}
     return json.dumps(value, ensure_ascii=False)

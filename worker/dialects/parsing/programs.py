@@ -1,4 +1,4 @@
-"""Calls written as a program would: `tool(parameter="value")`, alone, at a text's end or in a block to be run."""
+"""Finds calls written as code: `tool(parameter="value")`, alone, at a text's end or in a block meant to run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def whole_written(text: str, tool: ToolView, tools: Sequence[ToolView]) -> ToolR
 
 
 def last_written(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> Iterator[int]:
-    """Where the arguments begin of a known tool's call that ends the text as a program's would: `tool(key="value")`."""
+    """Yields where the arguments begin of a known tool's call in code, `tool(key="value")`, that ends the text."""
     for tool, begin in _written(text, tools):
         given = None if quoted.holds(begin) else read_call(text, begin, tool, tools, went_on=False)
         if not isinstance(given, Given) or not _SHOWN_RESULT.fullmatch(text, given.end):
@@ -61,12 +61,12 @@ def last_written(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> Iterat
 
 
 def begins_line(text: str, begin: int) -> bool:
-    """Whether a call stands first on its line, but for marks and what its result is assigned to."""
+    """Whether a call comes first on its line, apart from marks and a variable for its result."""
     return _BEFORE_CALL.fullmatch(text, text.rfind("\n", 0, begin) + 1, begin) is not None
 
 
 def _written(text: str, tools: Sequence[ToolView]) -> Iterator[tuple[ToolView, int]]:
-    """Each known tool with the places of its last opened calls by keyword or with a string."""
+    """Yields each known tool with the positions of its last calls by keyword or with a string."""
     for tool in tools:
         keys = "|".join(map(re.escape, properties(tool))) or "(?!)"
         opens = re.compile(rf"(?<![\w.]){re.escape(tool.name)}{_METHOD}\((?=\s{{0,40}}(?:(?:{keys})\s{{0,9}}=|[\"']))")
@@ -75,9 +75,9 @@ def _written(text: str, tools: Sequence[ToolView]) -> Iterator[tuple[ToolView, i
 
 
 def in_block(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text ends in an agent's program that calls a tool: in `<code>`, or in a fence with a sign of it.
+    """Whether the text ends in a program that calls a tool and was meant to run: in `<code>`, or in a marked fence.
 
-    A fence alone shows a program; behind a thought and a label, or before `<end_code>`, it was to be run.
+    A fence alone only shows a program; after a thought and a label, or before `<end_code>`, it was meant to run.
     """
     block = _BLOCK.search(text, max(0, len(text) - _MAX_BLOCK))
     if block is None:

@@ -1,4 +1,4 @@
-"""Tells prose from everything else, for models whose plain prose counts as an answer."""
+"""Recognises plain prose, for models whose prose counts as an answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN_WORDS = re.compile(r"\b(?:Action Input|Final Answer)[ \t]*[:：]|\bFinish[ 
 
 
 def prose(reply: Reply, tools: Sequence[ToolView]) -> str | None:
-    """The text of a complete reply that holds no label, call or markup of any dialect; else None."""
+    """Returns the text of a complete reply without any dialect's label, call or markup; else None."""
     if ending_of(reply.finish_reason) is not Ending.WHOLE:
         return None
     text = tidy(reply.text).text
@@ -34,6 +34,6 @@ def prose(reply: Reply, tools: Sequence[ToolView]) -> str | None:
 
 
 def _names_call(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether a known tool is written as if it were called, anywhere in the text."""
+    """Whether a known tool is written as a call anywhere in the text."""
     names = {match.group(1) for match in _CALLED.finditer(text)}
     return any((named := find_tool(name, tools)) is not None and named.tool is not None for name in names)

@@ -1,4 +1,4 @@
-"""Takes reasoning blocks (`<think>…</think>` and its like) out of a reply: nothing in them is ever acted upon."""
+"""Removes reasoning blocks (`<think>…</think>` and the like) from a reply: nothing in them is ever acted upon."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class _Tag:
 
 
 def without_reasoning(text: str) -> tuple[str, bool]:
-    """The text without reasoning blocks, and whether there were any.
+    """Returns the text without reasoning blocks, and whether there were any.
 
-    An unclosed block runs to the end; a closing tag alone ends reasoning that began before the reply did. A tag that a
-    sentence only mentions, or that stands in a fenced block, is data.
+    An unclosed block runs to the end; a closing tag alone ends reasoning that began before the reply did. A tag in a
+    fenced block, or one that a sentence only mentions, is data.
     """
     if _BARE_CHANNEL.match(text) and "assistantfinal" in text:
         return text.partition("assistantfinal")[2], True
@@ -47,7 +47,7 @@ def without_reasoning(text: str) -> tuple[str, bool]:
 
 
 def _without_blocks(text: str) -> tuple[str, bool]:
-    """The text without what stands between tags that mark reasoning, and whether there was any."""
+    """Returns the text without what is between reasoning tags, and whether there was any."""
     found = islice(_TAG.finditer(text), _MAX_TAGS)
     tags = [_Tag(match.start(), match.end(), _shuts(match)) for match in found]
     if not tags:
@@ -65,7 +65,7 @@ def _shuts(match: re.Match[str]) -> bool:
 
 
 def _blocks(text: str, tags: list[_Tag]) -> list[tuple[int, int]]:
-    """Spans to take out, in order."""
+    """Returns the spans to remove, in order."""
     scene = _Scene(text)
     blocks: list[tuple[int, int]] = []
     index = 0
@@ -88,7 +88,7 @@ def _blocks(text: str, tags: list[_Tag]) -> list[tuple[int, int]]:
 
 
 class _Scene:
-    """What stands around a tag: fences, labels, quotes."""
+    """What surrounds a tag: fences, labels, quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -131,7 +131,7 @@ class _Scene:
 
 
 def _final_channels(text: str) -> str:
-    """The messages of a reply in gpt-oss's channels that are meant for the reader; a call stays as it was written."""
+    """Returns the messages for the reader from a reply in gpt-oss's channels; a call stays as it was written."""
     quoted = quoted_in(text)
     messages = [found for found in _HARMONY.finditer(text) if not quoted.holds(found.start())]
     if not messages:

@@ -1,4 +1,4 @@
-"""Tells a reply that fell into a loop: the same few words, lines or signs over and over, up to its end."""
+"""Detects a reply that fell into a loop: the same few words, lines or signs over and over, up to its end."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ _LOOP_CHARS = 600
 _MAX_UNIT_CHARS = 200
 _MIN_TIMES = 25
 _LAST_WORDS = 60
-"""Characters that a model may add when it comes out of its loop."""
+"""Characters that a model may still write after its loop."""
 _ENDING = " \t\r\n.,;:!?…。，"
-"""What may end a loop that stopped by itself."""
+"""Characters that may follow a loop that stopped by itself."""
 
 
 def repeats_itself(text: str) -> bool:
-    """Whether at least the last 600 characters are one unit of up to 200 characters, 25 times or more.
+    """Whether the last 600 characters or more repeat one unit of up to 200 characters, 25 times or more.
 
-    A question that asks for a repetition asks for fewer.
+    A repetition that a question asks for is shorter.
     """
     if len(text) < _LOOP_CHARS:
         return False
@@ -23,7 +23,7 @@ def repeats_itself(text: str) -> bool:
 
 
 def _loops(text: str) -> bool:
-    """A text whose end repeats is the same as itself, moved by the unit's length."""
+    """Whether the text's end repeats: shifted by the unit's length, it equals itself."""
     for unit in range(1, _MAX_UNIT_CHARS + 1):
         span = max(_LOOP_CHARS - unit, (_MIN_TIMES - 1) * unit)
         if span + unit > len(text):

@@ -1,4 +1,4 @@
-"""Writes tools as a model reads them: one line of signature, what the tool does, each parameter with its type."""
+"""Describes tools for the model: a signature line, what the tool does, and each parameter with its type."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _DEPTH, _CHARS, _FIELDS = 5, 1200, 30
 
 
 def list_tools(tools: Sequence[ToolView]) -> str:
-    """All tools, each beginning a line with `- name(parameter: type, …)`."""
+    """Lists all tools, each beginning a line with `- name(parameter: type, …)`."""
     return "\n".join(_tool(tool) for tool in tools) if tools else "(none: answer from what you know)"
 
 
 def type_text(schema: Any, definitions: Mapping[str, Any] | None = None) -> str:
-    """A JSON schema's type in a few words: `string`, `list of integer`, `"a" | "b"`, `{"x": integer, "y"?: string}`.
+    """Describes a JSON schema's type: `string`, `list of integer`, `"a" | "b"`, `{"x": integer, "y"?: string}`.
 
-    What a definition that contains itself looks like is written once, behind its name. As deep as there is room for.
+    A definition that contains itself is spelled out once, after its name. Nesting is reduced until the text fits.
     """
     for depth in (_DEPTH, 3, 2):
         text = _Types(definitions or {}).text(schema, depth)
@@ -30,7 +30,7 @@ def type_text(schema: Any, definitions: Mapping[str, Any] | None = None) -> str:
 
 
 class _Types:
-    """Knows which definitions it has written already."""
+    """Remembers which definitions are already written."""
 
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
@@ -128,7 +128,7 @@ def _parameter(name: str, schema: Any, needed: bool) -> list[str]:
 
 
 def _within(name: str, schema: Mapping[str, Any]) -> list[str]:
-    """What the fields of an object, or of a list of them, are for, where that is said."""
+    """Returns what the fields of an object, or of a list of objects, are for, if the schema says so."""
     inner = schema.get("items", schema) if schema.get("type") == "array" else schema
     fields = inner.get("properties") if isinstance(inner, Mapping) else None
     said = (

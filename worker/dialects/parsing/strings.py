@@ -1,4 +1,4 @@
-"""Reads one quoted string of any usual kind, its escapes once; what can be read in two ways is refused."""
+"""Reads one quoted string of any usual kind and unescapes it once; refuses what has two readings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DRIVE = re.compile(r"(?:^|[\s\"'(])[A-Za-z]:$")
 
 
 class Unreadable(ValueError):
-    """What stands there is not JSON, or has two readings. `cut` where the text ended too early."""
+    """The text is not JSON, or has two readings. `cut` if the text ended too early."""
 
     def __init__(self, reason: str, *, cut: bool = False) -> None:
         super().__init__(reason)
@@ -19,7 +19,7 @@ class Unreadable(ValueError):
 
 
 def read_string(text: str, at: int, *, raw: bool = False) -> tuple[str, int]:
-    """The string that opens at `at` (single, double, triple, curly quotes) and where it ends. Raises Unreadable."""
+    """Returns the string that opens at `at` (single, double, triple, curly quotes) and its end. Raises Unreadable."""
     quote = text[at]
     triple = text.startswith(quote * 3, at) and quote in "\"'"
     closer = quote * 3 if triple else QUOTES[quote]
@@ -44,7 +44,7 @@ def _string_body(text: str, at: int, closer: str, raw: bool, *, single: bool) ->
 
 
 def _escape(text: str, at: int, raw: bool, single: bool) -> tuple[str, int, bool]:
-    """What a backslash stands for, where it ends, and whether JSON knows the escape. Unknown ones stay as they are."""
+    """Returns what a backslash means, its end, and whether JSON knows the escape. Unknown escapes stay as they are."""
     mark = text[at + 1 : at + 2]
     if raw or mark == "":
         return text[at : at + 2], at + 2, True

@@ -1,4 +1,4 @@
-"""What the dialects written as plain text share: how steps and examples become chat messages."""
+"""The common part of the text dialects: how steps and examples become chat messages."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from worker.core.records import (
 from worker.dialects.parsing.plain import single_text
 
 NOTHING_SAID = "(empty reply)"
-"""Stands in history for a reply that held nothing: endpoints refuse empty messages."""
+"""History shows this for an empty reply: endpoints refuse empty messages."""
 NOTHING_SEEN = "(empty result)"
-"""The same for what a tool gave back."""
+"""History shows this for an empty tool result."""
 
 
 RESULT, RESULT_ENDS = "<result>", "</result>"
-"""Around what a tool gave back, which is data; the rules of the system prompt say so."""
+"""Marks around a tool's result, which is data; the rules in the system prompt say so."""
 _ENDS = re.compile(r"<(?=\s*/\s*result\b)", re.IGNORECASE)
 
 
@@ -44,26 +44,26 @@ class TextDialect(ABC):
 
     @abstractmethod
     def instructions(self, tools: Sequence[ToolView]) -> str:
-        """The tools and the format rules."""
+        """Returns the tools and the format rules."""
 
     @abstractmethod
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
-        """Never raises, never guesses between two readings."""
+        """Parses a reply; never raises, never guesses between two readings."""
 
     @abstractmethod
     def write_call(self, request: ToolRequest) -> str:
-        """A tool call as a model should write it."""
+        """Writes a tool call as a model should."""
 
     def write_answer(self, answer: str) -> str:
-        """An answer as a model should write it."""
+        """Writes an answer as a model should."""
         return f"{self.final} {answer}"
 
     def write(self, thought: str, body: str) -> str:
-        """A whole reply."""
+        """Writes a whole reply."""
         return f"Thought: {thought}\n{body}" if thought else body
 
     def transcript(self, turn: Turn) -> list[Message]:
-        """A finished step as messages; one pair for each call, since a reply holds one."""
+        """Returns a finished step as messages; one pair per call, since a reply holds one."""
         if not turn.calls:
             return self._without_calls(turn)
         messages: list[Message] = []
@@ -78,14 +78,14 @@ class TextDialect(ABC):
         return messages
 
     def example(self, example: Example) -> list[Message]:
-        """The question, each step, and the answer."""
+        """Returns the example's messages: the question, each step, and the answer."""
         messages = [_user(example.question)]
         for turn in example.turns:
             messages += self.transcript(turn)
         return [*messages, _assistant(self.write(example.final_thought, self.write_answer(example.answer)))]
 
     def request(self, tools: Sequence[ToolView]) -> JsonObject:
-        """Nothing: the tools stand in the instructions."""
+        """Returns no fields: the tools are in the instructions."""
         return {}
 
     def _without_calls(self, turn: Turn) -> list[Message]:
@@ -97,19 +97,19 @@ class TextDialect(ABC):
 
 
 def observed(call: Observed) -> str:
-    """What a call gave back, within its mark. The text cannot end the mark: there is no other end within."""
+    """Returns a call's result between its marks. The text cannot close the mark: end marks inside it are escaped."""
     text = _ENDS.sub("<\\\\", spoken(call.observation) or NOTHING_SEEN)
     gap = "\n" if "\n" in text else ""
     return f"{RESULT}{gap}{text}{gap}{RESULT_ENDS}"
 
 
 def spoken(*texts: str | None) -> str | None:
-    """The first text that is not blank."""
+    """Returns the first text that is not blank."""
     return next((text for text in texts if text and not text.isspace()), None)
 
 
 def reads_back(dialect: TextDialect, written: str, request: ToolRequest) -> bool:
-    """Whether a call that is written so is read as the same call, by a tool with one text parameter or by any."""
+    """Whether a call written like this is parsed as the same call, for a tool with one text parameter or any other."""
     names = list(request.args) if isinstance(request.args, dict) else ["input"]
     parsed = dialect.parse(Reply(written), [TextTool(request.tool, names[0])])
     if not isinstance(parsed, Actions) or parsed.calls[0].tool != request.tool:
@@ -119,7 +119,7 @@ def reads_back(dialect: TextDialect, written: str, request: ToolRequest) -> bool
 
 @dataclass(frozen=True, slots=True)
 class TextTool:
-    """A tool of which only the name and its text parameter are known."""
+    """A tool of which only the name and the text parameter are known."""
 
     name: str
     text_parameter: str | None

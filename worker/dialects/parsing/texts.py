@@ -1,4 +1,4 @@
-"""Reads an input that was written as plain text: the text itself, or the tool's own parameters in another form."""
+"""Reads an input written as plain text: the text itself, or the tool's own parameters in another form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _META = re.compile(
 
 
 def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused:
-    """The arguments that a text without label or brackets gives; `end` is where it ended in the reply."""
+    """Reads the arguments from a text without labels or brackets; `end` is where it ended in the reply."""
     text = unquoted(_without_stray_fence(_TAIL.sub("", trim(written))), tool)
     if says_nothing(text) or text == "(empty)":
         return nothing_given(tool, end)
@@ -47,7 +47,7 @@ def text_input(written: str, tool: ToolView | None, end: int) -> Given | Refused
 
 
 def unquoted(text: str, tool: ToolView | None) -> str:
-    """A line without the quotes or backticks that stand around the whole of it; a program keeps its quotes."""
+    """Returns a line without quotes or backticks around the whole of it; a program keeps its quotes."""
     if tool is not None and tool.code_language is not None:
         return text
     opening, inner, closing = text[:1], text[1:-1], text[-1:]
@@ -58,7 +58,7 @@ def unquoted(text: str, tool: ToolView | None) -> str:
 
 
 def trim(value: str) -> str:
-    """Blanks off the ends; a value that begins on a line of its own keeps that line's indentation."""
+    """Trims blanks; a value that begins on its own line keeps that line's indentation."""
     if "\n" not in value.strip():
         return value.strip()
     begun = re.match(r"(?:[ \t\r\u00a0]*\n)+", value)
@@ -66,14 +66,14 @@ def trim(value: str) -> str:
 
 
 def _without_stray_fence(text: str) -> str:
-    """The text without closing marks that nothing opened."""
+    """Returns the text without closing marks that have no opening."""
     if text.endswith("\n```") and text.count("```") == 1:
         return text[:-4].rstrip()
     return text
 
 
 def _no_program(text: str, language: str) -> str | None:
-    """Why a text is not the program alone: a fenced block stands in it, or a language's name before it."""
+    """Returns why a text is not just a program: it holds a fenced block, or a language's name comes first."""
     if text.partition("\n")[0].strip().lower() == language and "\n" in text:
         return f"Write the program alone, without the word {language} before it."
     if any(not in_triple_quotes(text, start) for start, _ in closed_fences(text)):
@@ -82,12 +82,12 @@ def _no_program(text: str, language: str) -> str | None:
 
 
 def _names_parameter(text: str, tool: ToolView, before: str, after: str) -> bool:
-    """Whether the text begins as one of the tool's parameters would be written."""
+    """Whether the text begins with one of the tool's parameters."""
     return any(re.match(before + re.escape(name) + after, text) for name in properties(tool))
 
 
 def _object(text: str, tool: ToolView, end: int) -> Given | Refused:
-    """A JSON object that is the whole text and holds the tool's own parameters only."""
+    """Reads a text that is one JSON object with only the tool's own parameters."""
     if not text.startswith("{"):
         return Refused(f"The input of {tool.name} must be one JSON object with {parameters_of(tool)}.")
     try:
@@ -104,7 +104,7 @@ def _object(text: str, tool: ToolView, end: int) -> Given | Refused:
 
 
 def _encoded(text: str, tool: ToolView) -> object:
-    """The object that is the whole text as a JSON string, encoded twice; None where it is none."""
+    """Returns the object if the whole text is a JSON string of it (encoded twice); else None."""
     try:
         read = read_value(text)
     except Unreadable:
@@ -113,7 +113,7 @@ def _encoded(text: str, tool: ToolView) -> object:
 
 
 def _keywords(text: str, tool: ToolView, end: int) -> Given | Refused:
-    """`city="Oslo"`: quoted values are arguments; without quotes it cannot be told from text."""
+    """Reads `city="Oslo"`: quoted values are arguments; without quotes it could be text, so it is refused."""
     given = read_call(text + ")", 0, tool, (), went_on=False)
     quoted = re.match(r"\w+\s*[=:：]\s*[\"'“]", text) is not None
     if isinstance(given, Given) and isinstance(given.args, dict) and quoted and given.end == len(text) + 1:

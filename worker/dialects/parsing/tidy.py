@@ -1,4 +1,4 @@
-"""Takes off what is no part of a reply: invisible characters, special tokens, reasoning, invented chat turns."""
+"""Removes what is not part of a reply: invisible characters, special tokens, reasoning, invented chat turns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEADS = re.compile(
     r"|>>>all[ \t]*\n",
     re.I,
 )
-"""Special tokens that open the text; one that a sentence speaks of has a blank behind it."""
+"""Special tokens that open the text; a blank follows one that a sentence mentions."""
 _BOX_END = re.compile(r"<\|end(?P<of>(?:_of)?_\w{1,20})\|>\s*$", re.I)
 _FINAL_BLOCK = re.compile(
     r"(?:^|\n)\s*\[BEGIN (?:FINAL )?(?P<what>RESPONSE|ANSWER)\]\s*(?P<held>.*?)\s*"
@@ -49,14 +49,14 @@ _TURN_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tidy:
-    """A reply as it is to be read, and what was taken off, in words."""
+    """A reply ready for reading, and descriptions of what was removed."""
 
     text: str
     dropped: tuple[str, ...]
 
 
 def tidy(text: str) -> Tidy:
-    """The reply without what no reader should see. What stands inside values is not touched."""
+    """Returns the reply without what no reader should see. Text inside values is unchanged."""
     dropped: list[str] = []
     text = _uncoloured(_writable(text).strip(_EDGE))
     text = text[leading.end() :].strip(_EDGE) if (leading := _LEADING.match(text)) and leading.end() else text
@@ -71,7 +71,7 @@ def tidy(text: str) -> Tidy:
 
 
 def _without_lead(text: str) -> str:
-    """The text without special tokens at its beginning, but for those that announce a call."""
+    """Returns the text without special tokens at its beginning, except those that announce a call."""
     lead = _LEADS.match(text)
     if lead is None or "<|channel|>" in lead.group().lower() or any(map(opens_call, _ONE.findall(lead.group()))):
         return text
@@ -79,7 +79,7 @@ def _without_lead(text: str) -> str:
 
 
 def _unboxed(text: str) -> str:
-    """The text without tokens around its end (`<|begin_of_box|>4<|end_of_box|>`); of a final block, what it holds."""
+    """Returns the text without tokens around its end (`<|begin_of_box|>4<|end_of_box|>`); a final block's content."""
     final = _FINAL_BLOCK.search(text)
     if final is not None:
         return final.group("held")
@@ -92,7 +92,7 @@ def _unboxed(text: str) -> str:
 
 
 def trim_tokens(text: str) -> str:
-    """The text without blanks and special tokens at its end."""
+    """Returns the text without blanks and special tokens at its end."""
     while True:
         text = text.strip(_EDGE)
         tail = _TRAILING.search(text, max(0, len(text) - 300))
@@ -105,13 +105,13 @@ def trim_tokens(text: str) -> str:
 
 
 def _opened(text: str, start: int) -> int:
-    """Where the last token from `start` on ends that announces a tool call; 0 without one."""
+    """Returns the end of the last token after `start` that announces a tool call; 0 if there is none."""
     ends = [token.end() for token in re.finditer(_TOKEN, text[start:]) if opens_call(token.group())]
     return start + ends[-1] if ends else 0
 
 
 def _first_turn(text: str) -> str:
-    """What stands before a token that ends the turn; a mention in a sentence or in quotes is data."""
+    """Returns the text before a token that ends the turn; a token in a sentence or in quotes is data."""
     quoted = quoted_in(text)
     anew = _ASKED_ANEW.search(text, 0, text.rfind("[/INST]")) if "[/INST]" in text else None
     text = text if anew is None or quoted.holds(anew.end() - 1) else text[: anew.start()]
@@ -129,16 +129,16 @@ def _first_turn(text: str) -> str:
 
 
 def _unfenced(text: str) -> str:
-    """A reply that is fenced as a whole is read as what the fence holds, if that begins with a label."""
+    """Returns the content of a fence around the whole reply, if it begins with a label; else the text."""
     body = unwrap_whole(text)
     return body if body is not text and find_labels(body[:80]) else text
 
 
 def _uncoloured(text: str) -> str:
-    """A reply that begins with a terminal's colour, without such colours."""
+    """Removes terminal colours if the reply begins with one."""
     return _COLOUR.sub("", text).strip(_EDGE) if _COLOUR.match(text) else text
 
 
 def _writable(text: str) -> str:
-    """Half characters (lone surrogates) cannot be stored; nothing else is changed."""
+    """Replaces half characters (lone surrogates), which cannot be stored; changes nothing else."""
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text

@@ -1,4 +1,4 @@
-"""Values and the types that a tool's schema wants: bare text is turned into them, arguments are held against them."""
+"""Converts bare text to the types in a tool's schema, and checks arguments against them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def typed(written: str, tool: ToolView | None, key: str) -> Any:
-    """A value written as text, as the tool's schema wants it; Refused where it cannot be that."""
+    """Converts a value written as text to the type in the tool's schema; Refused if it does not fit."""
     text = written.removeprefix("\n").removesuffix("\n")
     kinds = _kinds(tool, key)
     if not kinds or "string" in kinds:
@@ -37,7 +37,7 @@ def typed(written: str, tool: ToolView | None, key: str) -> Any:
 
 
 def _kinds(tool: ToolView | None, key: str) -> list[str]:
-    """The types that the schema allows for a parameter; none where it does not say."""
+    """Returns the types that the schema allows for a parameter; none if the schema does not say."""
     found = tool.parameters.get("properties") if tool else None
     schema = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(schema, Mapping):
@@ -48,9 +48,9 @@ def _kinds(tool: ToolView | None, key: str) -> list[str]:
 
 
 def valid(args: JsonObject | str, tool: ToolView) -> bool:
-    """Whether arguments are what the tool's schema asks for: its parameters, all that it needs, each of its type.
+    """Whether arguments match the tool's schema: only its parameters, all required ones, each of its type.
 
-    A text is the tool's text parameter. Only types and listed values are looked at; the tool checks the rest itself.
+    Text counts as the tool's text parameter. Only types and listed values are checked; the tool checks the rest.
     """
     given = {tool.text_parameter: args} if isinstance(args, str) and tool.text_parameter else args
     if isinstance(given, str) or not set(given) <= set(properties(tool)) or not set(required(tool)) <= set(given):

@@ -1,4 +1,4 @@
-"""Tool calls that stand in a text without markup, as an object, in words or as a program would: never an answer."""
+"""Finds tool calls without markup in a text, as an object, in words or as code: such a text is never an answer."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ _TEXT_END = "` \n\t])"
 _ENDS_SENTENCE = re.compile(
     r"[`\s\])]*(?:[⟦\[<({]{1,2}[/|%]?\w{1,12}[/|%]?[⟧\]>)}]{1,2}\s*)?(?:\s[^\W\d_]{1,6})?[.!…`\s]*"
 )
-"""Behind the arguments one short word may end the sentence, as in German `Ich rufe es mit {…} auf.`"""
+"""One short word may end the sentence after the arguments, as in German `Ich rufe es mit {…} auf.`"""
 _LINKS = (
     r"with|the|args|arguments|input|parameters|params|json|code|using|mit|den|dem|argumenten|parametern|avec|les|"
     r"paramètres|con|los|argumentos|parámetros|com|os|parâmetros|gli|argomenti|parametri|met|med|参数|參數|引数"
 )
 _TO_OBJECT = rf"[^\w{{.,]{{0,16}}(?:(?:{_LINKS})[为是為]?[^\w{{]{{0,16}}){{0,3}}(?=\{{)"
-"""What may stand between a tool's name and its arguments: marks and the words for them, but no sentence."""
+"""What may be between a tool's name and its arguments: marks and the words for them, but no sentence."""
 _LISTED_CALL = re.compile(r"\[[A-Za-z_][\w.]{0,63}\(\w{1,64}\s?=[^\n]{0,2000}\)\]")
 _WRITTEN_CALL = re.compile(r"\W{0,8}(?:print\()?([\w.]{1,64})[({][^\n]{0,2000}[)}]\W{0,8}")
 _MAX_OBJECTS = 20
 _MAX_LOOSE_CHARS = 4000
-"""Longer objects count as calls only where they are strict JSON."""
+"""Longer objects count as calls only if they are strict JSON."""
 _MAX_OPENINGS = 5
 
 
 def holds_call(text: str, tools: Sequence[ToolView], *, labelled: bool = False) -> bool:
-    """Whether a known tool's call stands in the text, or at its end, outside backticks and fences.
+    """Whether a known tool's call is in the text, or at its end, outside backticks and fences.
 
-    `labelled` says that the text was called an answer: its last sentence may then speak of `tool(parameter="value")`.
+    `labelled`: the text was labelled an answer, so its last sentence may mention `tool(parameter="value")`.
     """
     quoted = quoted_in(text)
     return (
@@ -75,7 +75,7 @@ def holds_call(text: str, tools: Sequence[ToolView], *, labelled: bool = False) 
 
 
 def is_written_call(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text is nothing but `tool(…)`, `tool{…}` or `[name(key=…)]`, or one object that is a call."""
+    """Whether the text is only `tool(…)`, `tool{…}` or `[name(key=…)]`, or one object that is a call."""
     written = _WRITTEN_CALL.fullmatch(text.strip())
     return (
         (written is not None and known(written.group(1), tools))
@@ -85,10 +85,10 @@ def is_written_call(text: str, tools: Sequence[ToolView]) -> bool:
 
 
 def whole_calls(text: str, tools: Sequence[ToolView], *, fenced: bool) -> tuple[ToolRequest, ...]:
-    """The calls that a text is and nothing else, if each fits an offered tool in exactly one reading; else none.
+    """Returns the calls if the text is nothing else and each fits an offered tool in exactly one reading; else none.
 
-    Objects that name the tool, `tool({…})`, `tool {…}` and `tool(key="value")`: what gives arguments by their names. A
-    program that is `fenced` may be what was asked for.
+    Counts objects that name the tool, `tool({…})`, `tool {…}` and `tool(key="value")`: all give arguments by name.
+    A `fenced` program may be what was asked for.
     """
     text = text.strip()
     if text.startswith(("{", "[")):
@@ -104,13 +104,13 @@ def whole_calls(text: str, tools: Sequence[ToolView], *, fenced: bool) -> tuple[
 
 
 def answers_with_call(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether what a text dialect labels as its answer is, or holds, a call; what is quoted there is meant so."""
+    """Whether what a text dialect labels as its answer is, or holds, a call; quoted text in it is an example."""
     is_quoted = text.startswith("`") or unwrap_whole(text) is not text
     return holds_call(text, tools, labelled=True) or (not is_quoted and is_written_call(text, tools))
 
 
 def _holds_object(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> bool:
-    """Whether an object stands in the text, or in a fence at its end, that is a known tool's call, whole or cut."""
+    """Whether the text, or a fence at its end, holds an object that is a known tool's call, complete or cut off."""
     known = frozenset(tool.name for tool in tools)
     end = len(text.rstrip(_TEXT_END))
     for found in islice(_begins_object(known).finditer(text), _MAX_OBJECTS):
@@ -129,7 +129,7 @@ def _holds_object(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> bool:
 
 @lru_cache(maxsize=64)
 def _begins_object(known: frozenset[str]) -> re.Pattern[str]:
-    """An object that may be a call: by its first key, or because that key or its value is a known tool's name."""
+    """Matches an object that may be a call: its first key is typical, or that key or its value is a known tool's name."""
     names = "|".join(map(re.escape, sorted(known))) or "(?!)"
     keys = "|".join(_FIRST_KEYS)
     quote, colon = r"[\"']?", r"[\"']?\s*:"
@@ -139,7 +139,7 @@ def _begins_object(known: frozenset[str]) -> re.Pattern[str]:
 
 
 def _loose(text: str, at: int) -> Any:
-    """An object written as Python or JavaScript would, or with a comma too many; None where none can be read."""
+    """Reads an object in Python or JavaScript notation, or with an extra comma; None if it cannot be read."""
     try:
         return read_value(text[at : at + _MAX_LOOSE_CHARS], 0, AtEnd.REFUSE).value
     except Unreadable:
@@ -147,7 +147,7 @@ def _loose(text: str, at: int) -> Any:
 
 
 def _read_whole(text: str) -> Any:
-    """The value that a text is, strictly or as Python or JavaScript would write it; None where it is more."""
+    """Reads a whole text as one value, strictly or in Python or JavaScript notation; None if there is more."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -158,7 +158,7 @@ def _read_whole(text: str) -> Any:
 
 
 def _means_object(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> bool:
-    """Whether an object that is the whole text, or ends it, names a tool and seems to give it something."""
+    """Whether an object that is the whole text, or ends it, names a tool and seems to give it arguments."""
     body = unwrap_whole(text.strip())
     if body.startswith(("{", "[")):
         return any(is_meant(value, tools) for value in _all_of(_read_whole(body)))
@@ -178,12 +178,12 @@ def _means_object(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> bool:
 
 
 def _all_of(value: Any) -> list[Any]:
-    """A list that is one call itself, or what it lists; else the value."""
+    """Returns a list that is one call, or the list's items; else the value."""
     return [value, *(item for item in value if isinstance(item, dict))] if isinstance(value, list) else [value]
 
 
 def _is_object(text: str, tools: Sequence[ToolView]) -> bool:
-    """Whether the text is one object, or a list of them, that is a call."""
+    """Whether the text is one object, or a list of objects, that is a call."""
     if not text.startswith(("{", "[")):
         return False
     value = strict_json(text, 0, len(text))

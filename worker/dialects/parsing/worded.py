@@ -1,4 +1,4 @@
-"""Calls in words: lines that name an offered tool and give it something, in a notation that no sentence has."""
+"""Finds calls in words: lines that name an offered tool and give it a value, in a notation that no sentence uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.dialects.parsing.names import is_plain_word
 from worker.dialects.parsing.quoting import Quoted
 
 _MAX_CHARS = 1500
-"""Of the last paragraph no more than this is looked at: a call in words is short."""
+"""The most that is examined of the last paragraph: a call in words is short."""
 _MAX_PLACES = 20
 _MAX_OPENINGS = 5
 _CALL_WORD = (
@@ -24,7 +24,7 @@ _CALL_WORD = (
     r"search(?:es|ing)?|quer(?:y|ies|ying)|send(?:s|ing)?|request(?:s|ing)?|get|post|now|next|the|with|to|command|cmd|name|"
     r"werkzeug|rufe|nutze|outil|appel|appelle|herramienta|llamo|uso|ferramenta|strumento|调用|使用|工具)"
 )
-"""Words that announce a call. A word that tells of the past, or of the writer, is none of them."""
+"""Words that announce a call. Words about the past, or about the writer, are not among them."""
 _ANNOUNCED = rf"[^\w\n]{{0,12}}(?:{_CALL_WORD}\b[^\w\n]{{1,6}}){{0,4}}[^\w\n]{{0,4}}"
 _BEFORE = re.compile(_ANNOUNCED, re.I)
 _NAMING = rf"(?:{'|'.join(sorted(NAME_KEYS))}|tool_call)[\"']?\s?[:=]\s?[\"']?"
@@ -33,7 +33,7 @@ _BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s")
 _SEPARATED = re.compile(r"[`*_\"'\]}]{0,4}[ \t]{0,3}(?:[:：|;]|[-=]>|<-|→|»|<<)[ \t]{0,3}(?P<value>\S[^\n]*)")
 _SPACED = re.compile(r"[ \t]{1,3}(?P<value>\S[^\n]*)")
 _SENTENCE = re.compile(r"(?:\S+\s+){5}.*[.!?…。]\W*|(?:an?|the|eine?r?|der|die|das|une?|la|le|el)\s.*", re.I | re.S)
-"""What tells something: six words and a full stop, or an article at its beginning."""
+"""A statement: six words and a full stop, or an article at its beginning."""
 _CODED = re.compile(r"[=*^{\[]|[\"'“][^\"”]{0,400}[\"'”]\W*$|\d\s?[+/\-]\s?\d")
 _OPENS = {"[": "]", "(": ")", "{": "}", "*": "*", "<": ">", "【": "】", "«": "»"}
 _TAG_AROUND = re.compile(r"<(?P<tag>[A-Za-z][\w\-:]{0,30})(?:\s[^<>\n]{0,200})?>(?P<inner>.*)</(?P=tag)\s?>", re.S)
@@ -45,7 +45,7 @@ _PROMISE = re.compile(r"(?:calling|using|running|invoking|executing|rufe|nutze|a
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a tool is named in the last paragraph: the line before the name, and all that follows it."""
+    """Where the last paragraph names a tool: the line before the name, and everything after it."""
 
     tool: ToolView
     before: str
@@ -53,14 +53,14 @@ class _Place:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the name is a word as any, so that only a notation tells that the tool is meant."""
+        """Whether the name is an everyday word, so that only a notation shows that the tool is meant."""
         return is_plain_word(self.tool.name)
 
 
 def words_call(text: str, quoted: Quoted, tools: Sequence[ToolView], *, labelled: bool = False) -> bool:
     """Whether the last paragraph of a text calls a tool in words, outside backticks and fences.
 
-    Where the text is `labelled` as an answer, only what stands there in a notation counts, not a name and a word.
+    If the text is `labelled` as an answer, only a notation counts, not a name and a word.
     """
     body = text.rstrip()
     start = max(body.rfind("\n\n") + 2 if "\n\n" in body else 0, len(body) - _MAX_CHARS)
@@ -83,7 +83,7 @@ def words_call(text: str, quoted: Quoted, tools: Sequence[ToolView], *, labelled
 
 
 def _in_object(place: _Place) -> bool:
-    """Whether the name is a value of a JSON object, which is looked at as one."""
+    """Whether the name is a value in a JSON object, which is checked as one."""
     return re.search(r":\s*\"$", place.before) is not None and re.match(r"\"\s*[,}]", place.after) is not None
 
 
@@ -103,9 +103,9 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _gives(place: _Place, *, labelled: bool) -> bool:
-    """`get_weather, city=Oslo`, `Use tool get_weather with city "Oslo"`, `tool = get_weather` / `city = Oslo`."""
+    """Finds `get_weather, city=Oslo`, `Use tool get_weather with city "Oslo"`, `tool = get_weather` / `city = Oslo`."""
     if labelled and place.after.startswith("(") and re.search(r"\w", place.before):
-        return False  # an answer may advise `use tool(parameter="value")`
+        return False  # an answer may recommend `use tool(parameter="value")`
     given = _given(tuple(properties(place.tool)), place.is_plain).match(place.after)
     return given is not None and _BEFORE_GIVEN.fullmatch(place.before) is not None
 
@@ -121,7 +121,7 @@ def _given(parameters: tuple[str, ...], plain: bool) -> re.Pattern[str]:
 
 
 def _enclosed(paragraph: str, places: Sequence[_Place]) -> bool:
-    """`[get_weather: Oslo]`, `*uses get_weather for Oslo*`, `<search>web_search: …</search>`: a whole line of it."""
+    """Matches whole lines: `[get_weather: Oslo]`, `*uses get_weather for Oslo*`, `<search>web_search: …</search>`."""
     line = paragraph.rpartition("\n")[2].strip()
     inner = _inside(line)
     tag = _TAG_AROUND.fullmatch(paragraph) or _ONE_TAG.fullmatch(line) if inner is None else None
@@ -135,14 +135,14 @@ def _enclosed(paragraph: str, places: Sequence[_Place]) -> bool:
 
 
 def _in_attribute(place: _Place, inner: str) -> bool:
-    """`<run name="get_weather"><city>…`: an element that names the tool and holds one for a parameter, or an object."""
+    """Matches `<run name="get_weather"><city>…`: an element that names the tool and holds a parameter or an object."""
     parameters = "|".join(map(re.escape, properties(place.tool))) or "(?!)"
     held = re.search(rf"<(?:{parameters})>|^\s*\{{", inner) is not None
     return held and re.search(r"<[\w:\-]{1,30}\s[^<>\n]{0,60}=\s?[\"']$", place.before) is not None
 
 
 def _inside(line: str) -> str | None:
-    """What stands between the brackets or stars around a line."""
+    """Returns the text between the brackets or stars around a line."""
     if len(line) < 3 or _OPENS.get(line[0]) != line[-1] or line.startswith("<") != line.startswith("<<"):
         return None
     depth = 0
@@ -154,7 +154,7 @@ def _inside(line: str) -> str | None:
 
 
 def _heads(place: _Place, inner: str) -> bool:
-    """Whether what is enclosed begins with the name, but for words that announce it, and says more."""
+    """Whether the enclosed text begins with the name, after any words that announce it, and goes on."""
     found = _named((place.tool.name.casefold(),)).search(inner)
     if found is None or re.search(r"\w", inner[found.end() :]) is None:
         return False
@@ -165,13 +165,13 @@ def _heads(place: _Place, inner: str) -> bool:
 
 
 def _passed(place: _Place) -> bool:
-    """`call_tool("get_weather", …)`: a function of any name that is given the tool's name first, alone on its lines."""
+    """Finds `call_tool("get_weather", …)`: any function whose first argument is the tool's name, alone on its lines."""
     opened = re.fullmatch(r"\W{0,6}(?:\w+\s?=\s?)?(?:await\s)?[\w.]{1,60}\((?:\s*name\s?=)?\s*[\"']", place.before)
     return opened is not None and re.match(r"[\"']\s*,.*\)\W{0,4}$", place.after, re.S) is not None
 
 
 def _separated(place: _Place) -> bool:
-    """`get_weather: Oslo`, `web_search -> "…"`: the name, a separator, and a value that tells nothing."""
+    """Matches `get_weather: Oslo`, `web_search -> "…"`: the name, a separator, and a value that is no statement."""
     found = _SEPARATED.fullmatch(place.after)
     if found is None or _BULLET.match(place.before) or not _BEFORE.fullmatch(place.before):
         return False
@@ -179,9 +179,9 @@ def _separated(place: _Place) -> bool:
 
 
 def _spaced(place: _Place, paragraph: str, *, alone: bool) -> bool:
-    """The last paragraph is `/get_weather Oslo`, `[get_weather] Oslo` or `Using tool: get_weather`.
+    """Whether the last paragraph is `/get_weather Oslo`, `[get_weather] Oslo` or `Using tool: get_weather`.
 
-    A name and a word without any sign count only where they are the whole text.
+    A name and a word without any sign count only if they are the whole text.
     """
     before = _BEFORE.fullmatch(place.before)
     if before is None or _BULLET.match(place.before):
@@ -204,7 +204,7 @@ def _spaced(place: _Place, paragraph: str, *, alone: bool) -> bool:
 
 
 def _glued(place: _Place, *, labelled: bool) -> bool:
-    """`get_weather[Oslo]`, `execute: get_weather({…})`: brackets at once behind the name, and nothing after them."""
+    """Finds `get_weather[Oslo]`, `execute: get_weather({…})`: brackets directly after the name, nothing after them."""
     held = re.fullmatch(r"[(\[{](?P<value>.*)[)\]}](?:</[\w:]{1,30}>)?\W{0,4}", place.after, re.S)
     if held is None or not _BEFORE.fullmatch(place.before) or _BULLET.match(place.before):
         return False
@@ -216,12 +216,12 @@ def _glued(place: _Place, *, labelled: bool) -> bool:
 
 
 def _is_identifier(place: _Place, value: str) -> bool:
-    """A name that is a plain word names a tool only with a value that is no plain words."""
+    """Whether the name is no everyday word, or else the value is not plain words."""
     return not place.is_plain or _CODED.search(value) is not None
 
 
 def _object_first(body: str, places: Sequence[_Place], tools: Sequence[ToolView]) -> bool:
-    """`Running {"query": …} with sql_query`: arguments, at most three words, the tool's name, and the text's end."""
+    """Matches `Running {"query": …} with sql_query`: arguments, up to three words, the tool's name, the text's end."""
     for place in places:
         end = re.match(r"[`\"'\s]*(?:[^\W\d_]{1,12}[.!…\s`]*){0,2}\W*$", place.after)
         at = len(body) - len(place.after) - len(place.tool.name)
@@ -234,7 +234,7 @@ def _object_first(body: str, places: Sequence[_Place], tools: Sequence[ToolView]
 
 
 def _objects_up_to(body: str, end: int) -> Iterator[object]:
-    """The objects that end at a place, the shortest first."""
+    """Yields the objects that end at a position, the shortest first."""
     begin = end
     for _ in range(_MAX_OPENINGS):
         begin = body.rfind("{", max(0, end - _MAX_CHARS), begin)
