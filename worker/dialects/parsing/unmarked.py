@@ -129,7 +129,7 @@ def _holds_object(text: str, quoted: Quoted, tools: Sequence[ToolView]) -> bool:
 
 @lru_cache(maxsize=64)
 def _begins_object(known: frozenset[str]) -> re.Pattern[str]:
-    """Matches an object that may be a call: its first key is typical, or that key or its value is a known tool's name."""
+    """Matches what may be a call object: its first key is typical, or that key or its value is a known tool's name."""
     names = "|".join(map(re.escape, sorted(known))) or "(?!)"
     keys = "|".join(_FIRST_KEYS)
     quote, colon = r"[\"']?", r"[\"']?\s*:"
