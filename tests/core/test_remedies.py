@@ -52,8 +52,8 @@ def test_every_kind_has_its_own_sentence() -> None:
         (PauseKind.MODEL, "https://models.test/v1"),
         (PauseKind.BY_HAND, "stepmill models resume gpt-x"),
         (PauseKind.UNREACHABLE, "https://models.test/v1"),
-        (None, "Look at the words"),
-        ("of a later version", "Look at the words"),
+        (None, "Read the error"),
+        ("of a later version", "Read the error"),
     ],
 )
 def test_a_sentence_names_what_is_to_be_changed(kind: str | None, named: str) -> None:

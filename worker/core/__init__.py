@@ -1,1 +1,1 @@
-"""The pure core: what a run is and how it moves. Imports nothing of ours and touches nothing outside."""
+"""The pure core: what a run is and how it moves. It does no I/O and imports no other package of this project."""

@@ -1,23 +1,23 @@
-"""Money: what of a batch's budget a run may use. It is reserved before it is spent, so that no sum passes a budget."""
+"""How much of a batch's budget a run may use. Money is reserved before it is spent, so no budget is exceeded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 GUESSED_CALLS = 8
-"""So many first calls' upper bounds a run is given while no run of its batch has ended."""
+"""Until a run of its batch has ended, a run is allotted this many times the upper bound of a first call."""
 FIRST_RUNS = 4
-"""While no run has ended, none is given more of what is left than this part of it, unless an even share is more."""
+"""Until then no run gets more than one part in this many of what is left, unless an even share is more."""
 SLACK_CALLS = 2
-"""Later, beside twice the mean: upper bounds are loose, and grow with the conversation."""
+"""Later, a run gets twice the mean plus this many calls' bounds, which are loose and grow with the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """The money of a batch at one moment.
+    """The money of a batch at one time, in US dollars.
 
-    `committed_usd` is what its ended runs cost, bounds of what is not known included, and the allotments of its active
-    ones. `waiting` runs are not admitted yet. `call_usd` bounds the first model call of any of its runs.
+    `committed_usd` is what its ended runs cost, including bounds for unknown usage, plus the allotments of active runs.
+    `waiting` counts runs not yet admitted. `call_usd` bounds the first model call of any of its runs.
     """
 
     budget_usd: float
@@ -33,10 +33,10 @@ class Purse:
 
 
 def allotments(purse: Purse, slots: int) -> list[float]:
-    """What each of the next runs may use, at most `slots` of them; shorter when the money ends before.
+    """Returns what each of the next runs may use, for up to `slots` runs; fewer if the money runs out before.
 
-    An even share of what is left, but no less than a run probably needs, so that a budget that is too small for all
-    lets some runs end well rather than all of them badly; and never less than one call's upper bound.
+    Each gets an even share of what is left, but at least what a run probably needs, so that a budget too small for all
+    lets some runs succeed rather than all of them fail; and never less than one call's upper bound.
     """
     found: list[float] = []
     left = purse.left_usd
@@ -57,5 +57,5 @@ def _needed(purse: Purse, left_usd: float) -> float:
 
 
 def may_call(allotment_usd: float | None, used_usd: float, bound_usd: float) -> bool:
-    """Whether a call that may cost `bound_usd` fits what is left of a run's allotment. None: there is no budget."""
+    """Returns whether a call that may cost `bound_usd` fits the rest of a run's allotment (None: no budget)."""
     return allotment_usd is None or used_usd + bound_usd <= allotment_usd

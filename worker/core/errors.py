@@ -1,4 +1,4 @@
-"""Every error of the project, each with whose fault it is, since the fault decides what happens next.
+"""Every error of the project with its culprit, which decides what happens next.
 
 StepmillError                     culprit     what follows
 ├── UserError                     user        the command or request is refused, one sentence and one hint
@@ -7,24 +7,24 @@ StepmillError                     culprit     what follows
     ├── TransientError            transient   tried again after a delay
     │   ├── RateLimited                       429: the endpoint pauses for the fleet
     │   ├── EndpointBusy                      503, 529: likewise
-    │   ├── EndpointFailed                    502, 504, 408, 409, 425, or a 500 that says it passes
-    │   ├── Unreachable                       no connection came about
+    │   ├── EndpointFailed                    502, 504, 408, 409, 425, or a 500 that says it is temporary
+    │   ├── Unreachable                       no connection could be made
     │   ├── ConnectionLost                    the connection broke, or the reply was cut
-    │   ├── BrokenOff                         the provider broke its reply off, and said so
-    │   ├── UnknownError                      an error that nobody recognises: repeated twice at most
-    │   ├── BadReply                          a 200 that is no chat completion
+    │   ├── BrokenOff                         the provider broke off its reply and said so
+    │   ├── UnknownError                      an unrecognised error: repeated twice at most
+    │   ├── BadReply                          a 200 that is not a chat completion
     │   └── ModelTimeout                      the call's total time limit passed
     ├── RunError                  run         ends the run with its code
     │   ├── ContextOverflow                   the conversation is too long (folded once, then ends)
     │   ├── ContentFilter                     the provider refused the content
     │   ├── OutputLimitTooLarge               `max_output_tokens` alone does not fit the model
-    │   └── ModelRejected                     the provider refused the request, for a reason that it names
-    │       └── ToolsUnsupported              … since the endpoint has no tool calls
+    │   └── ModelRejected                     the provider refused the request and gave a reason
+    │       └── ToolsUnsupported              … because the endpoint does not support tool calls
     └── OperatorError             operator    the endpoint pauses until someone acts; waiting runs do not fail
         ├── WrongKey                          401
         ├── AccessDenied                      403
         ├── UnknownModel                      404: the model, or the address, does not exist
-        └── QuotaExhausted                    402, or whatever says that money or quota ran out
+        └── QuotaExhausted                    402, or another status whose text says that money or quota ran out
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Culprit(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why a model call was ended from outside."""
+    """Why a worker ended a model call early."""
 
     CANCEL = "cancel"
     HAND_BACK = "hand_back"
@@ -70,7 +70,7 @@ class StopReason(StrEnum):
 
 
 class StepmillError(Exception):
-    """Base of every error here. `message` is one sentence for a person, without keys or addresses of secrets."""
+    """Base class of every error here. `message` is one sentence for a person, without secrets."""
 
     culprit: Culprit = Culprit.OURS
 
@@ -80,7 +80,7 @@ class StepmillError(Exception):
 
 
 class UserError(StepmillError):
-    """Wrong use (exit code 2) or a service that cannot be reached (3): one sentence, and one hint what to do."""
+    """Wrong use (exit code 2) or an unreachable service (3): one sentence, and a hint on what to do."""
 
     culprit = Culprit.USER
 
@@ -93,8 +93,8 @@ class UserError(StepmillError):
 class CallEnded(StepmillError):
     """A model call without a usable reply.
 
-    `usage` is what the call cost: zeros when it was surely refused before any work, None when nobody knows.
-    `status` is the HTTP status, None when there was none.
+    `usage` is what the call used: zeros if it was certainly refused before any work, None if unknown.
+    `status` is the HTTP status, or None.
     """
 
     def __init__(self, message: str, *, usage: Usage | None = None, status: int | None = None) -> None:
@@ -104,7 +104,7 @@ class CallEnded(StepmillError):
 
 
 class Stopped(CallEnded):
-    """The call was ended from outside: its connection is closed and its reply, if any, is lost."""
+    """The call was ended by its worker: its connection is closed and its reply, if any, is lost."""
 
     culprit = Culprit.STOPPED
 
@@ -114,11 +114,11 @@ class Stopped(CallEnded):
 
 
 class TransientError(CallEnded):
-    """Worth trying again. `retry_after_s` is the wait that the provider asked for, within sane bounds, else None."""
+    """An error worth retrying. `retry_after_s` is the wait that the provider asked for, bounded, or None."""
 
     culprit = Culprit.TRANSIENT
     pauses_endpoint: bool = False
-    """True where the whole fleet should leave the endpoint alone for a while."""
+    """True if the whole fleet should avoid the endpoint for a while."""
 
     def __init__(
         self,
@@ -145,11 +145,11 @@ class EndpointBusy(TransientError):
 
 
 class EndpointFailed(TransientError):
-    """A failure that is known to pass: 502, 504, 408, 409, 425, or a 500 that says so."""
+    """A failure known to be temporary: 502, 504, 408, 409, 425, or a 500 that says so."""
 
 
 class Unreachable(TransientError):
-    """No connection came about: refused, unknown host, TLS refused, connect time-out."""
+    """No connection could be made: refused, unknown host, TLS failure, connect timeout."""
 
 
 class ConnectionLost(TransientError):
@@ -157,25 +157,25 @@ class ConnectionLost(TransientError):
 
 
 class BrokenOff(TransientError):
-    """The provider ended its reply before it was whole: its `finish_reason` or an error beside the message says so.
+    """The provider ended its reply before it was complete; `finish_reason` or an error next to the message says so.
 
-    What came is no answer and no action. `usage` is what the endpoint reported for it.
+    The partial reply is neither an answer nor an action. `usage` is what the endpoint reported for it.
     """
 
 
 class UnknownError(TransientError):
-    """An error whose cause nobody recognises: an odd 4xx, or a 500 without a reason that is known to pass.
+    """An unrecognised error: an unusual 4xx, or a 500 without a reason known to be temporary.
 
     Repeated at most twice for one request while the endpoint answers others; otherwise the endpoint pauses.
     """
 
 
 class BadReply(TransientError):
-    """The endpoint answered 200 with something that is no chat completion."""
+    """The endpoint answered 200 with something that is not a chat completion."""
 
 
 class ModelTimeout(TransientError):
-    """The call's total time limit passed, however lively the endpoint dripped."""
+    """The call's total time limit passed, even if the endpoint was still sending."""
 
 
 class RunError(CallEnded):
@@ -186,7 +186,7 @@ class RunError(CallEnded):
 
 
 class ContextOverflow(RunError):
-    """The conversation and the room for the reply do not fit the model's context."""
+    """The conversation plus the output limit do not fit the model's context."""
 
     code = ErrorCode.CONTEXT_OVERFLOW
 
@@ -200,7 +200,7 @@ class ContentFilter(RunError):
 class OutputLimitTooLarge(RunError):
     """The prompt fits, but not with `max_output_tokens`: a lower one helps.
 
-    `limit` is the most output tokens that the endpoint would take for this prompt, None where it does not say.
+    `limit` is the most output tokens that the endpoint accepts for this prompt, None if it does not say.
     """
 
     code = ErrorCode.OUTPUT_LIMIT
@@ -213,20 +213,20 @@ class OutputLimitTooLarge(RunError):
 
 
 class ModelRejected(RunError):
-    """The provider refused the request as it is, for a reason that it names (400, 422)."""
+    """The provider refused the request as it is and gave a reason (400, 422)."""
 
     code = ErrorCode.MODEL_REJECTED
 
 
 class ToolsUnsupported(ModelRejected):
-    """The endpoint or model has no tool calls: an agent with a text dialect works there."""
+    """The endpoint or model does not support tool calls; an agent with a text dialect works there."""
 
 
 class OperatorError(CallEnded):
-    """Somebody has to act: the endpoint pauses and says why; runs wait for it and do not fail.
+    """An operator has to act: the endpoint pauses with the reason, and runs wait for it without failing.
 
-    `retry_after_s` is when it may pass by itself, as a free limit of the day does, else None. `unsure`: its status
-    alone says so, or its words behind a status of another meaning; while others are answered, one request is at fault.
+    `retry_after_s` is when it may pass by itself, as a daily free limit does, else None. `unsure`: only the status says
+    so, or only the text under an unrelated status; if others are answered meanwhile, this request is at fault.
     """
 
     culprit = Culprit.OPERATOR
@@ -254,8 +254,8 @@ class AccessDenied(OperatorError):
 
 
 class UnknownModel(OperatorError):
-    """404: the endpoint does not know the model, or the address is no chat completions endpoint."""
+    """404: the endpoint does not know the model, or the address is not a chat completions endpoint."""
 
 
 class QuotaExhausted(OperatorError):
-    """The account has no money or quota left: paying helps, or the next day where `retry_after_s` says so."""
+    """The account has no money or quota left: pay, or wait if `retry_after_s` is set."""

@@ -1,11 +1,11 @@
-"""Who is admitted next: fair queueing with floors, over owners and inside each owner over its batches.
+"""The fair order of admission: fair queueing with floors, over owners and over each owner's batches.
 
 Every owner and every batch has a virtual time, charged with steps ÷ weight; the lowest goes next. The clock of a level
-is the lowest virtual time of those in the race; one that becomes eligible again is raised to it, so that no credit is
-stored while it is paused or has nothing queued. (Goyal, Vin and Cheng, "Start-time Fair Queuing", 1996.)
+is the lowest virtual time of its eligible claimants; one that becomes eligible again is raised to it, so that no credit
+accrues while it is paused or has nothing queued. (Goyal, Vin and Cheng, "Start-time Fair Queuing", 1996.)
 
-How long runs are is known only after they end, a whole turn of the hot set too late. So each is also entitled to the
-whole slots of its share of the hot set: who holds fewer goes first. Virtual times then share out the fractions.
+The length of runs is known only when they end, a whole turn of the hot set too late. So each claimant is also entitled
+to the whole slots of its share of the hot set: one that holds fewer goes first. Virtual times decide the fractions.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 DEFAULT_STEPS = 3.0
-"""What a run is charged at its admission while nothing is known of its batch."""
+"""Steps that a run is charged at admission while no run of its batch has ended."""
 
 BATCH_SHARE = 4
-"""Of the admissions for which both classes compete, one in this many goes to the lower class."""
+"""One in this many of the admissions for which both classes compete goes to the batch class."""
 
 MIN_WEIGHT, MAX_WEIGHT = 0.001, 1_000.0
-"""Steps are divided by a weight: what is smaller or larger would leave no number to compare."""
+"""Steps are divided by the weight; smaller or larger weights would give numbers that cannot be compared."""
 
 FARTHEST = 1e15
-"""No virtual time gets here by being charged; beyond it a step more would change nothing."""
+"""No virtual time gets this large by charges; beyond it, adding a step would be lost to rounding."""
 
 LEASH_RUNS = 2
-"""How many runs' charge a virtual time may be from the clock: old errors of estimates are not paid back for hours."""
+"""A virtual time stays within this many runs' charge of the clock, so that old misestimates do not matter for hours."""
 
 
 def sound_weight(weight: float) -> float:
-    """A weight within its bounds, whatever a row says; what is no number counts as 1."""
+    """Returns a stored weight clamped to its bounds; NaN and infinity count as 1."""
     return min(max(weight, MIN_WEIGHT), MAX_WEIGHT) if math.isfinite(weight) else 1.0
 
 
 def is_sound(at: float) -> bool:
-    """Whether a virtual time can be compared and charged."""
-    return abs(at) <= FARTHEST  # false for what is no number
+    """Returns whether a virtual time can be compared and charged."""
+    return abs(at) <= FARTHEST  # false for NaN
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Level:
     claimants: dict[str, Claimant] = field(default_factory=dict)
 
     def mend(self) -> None:
-        """Takes what is no virtual time back to the present, so that one bad row does not stop the others."""
+        """Resets invalid virtual times to the clock, so that one bad row does not block the others."""
         sound = [c.vtime for c in self.claimants.values() if is_sound(c.vtime)]
         if not is_sound(self.clock):
             self.clock = min(sound, default=0.0)
@@ -75,20 +75,20 @@ class Level:
                 claimant.vtime = self.clock
 
     def raise_to_present(self, ids: Iterable[str]) -> None:
-        """Those that became eligible again store no credit."""
+        """Raises claimants that became eligible again to the clock, so that they have no stored credit."""
         for claimant in (self.claimants[i] for i in ids):
             claimant.vtime = max(claimant.vtime, self.clock)
 
     def shorten_leash(self) -> None:
-        """Keeps every virtual time near the clock, whatever was settled since."""
+        """Keeps every virtual time near the clock, whatever has been settled since."""
         for c in self.claimants.values():
             leash = LEASH_RUNS * max(c.cost, DEFAULT_STEPS) / c.weight
             c.vtime = min(max(c.vtime, self.clock - leash), self.clock + leash)
 
     def next(self, candidates: Sequence[Claimant], slots: int) -> Claimant:
-        """Whoever is furthest below the whole slots of its share; if nobody is, the lowest virtual time (ties by id).
+        """Returns the claimant furthest below its whole slots, or else the lowest virtual time (ties by id).
 
-        `slots` are still to be given out.
+        `slots` is how many are left to give out.
         """
         shared = slots + sum(c.held for c in candidates)
         weight = sum(c.weight for c in candidates)
@@ -98,7 +98,7 @@ class Level:
         return min(candidates, key=lambda c: (c.vtime, c.id))
 
     def serve(self, chosen: Claimant, candidates: Sequence[Claimant], cost: float) -> None:
-        """Charges the one that is served and moves the clock on."""
+        """Charges the chosen claimant and advances the clock."""
         self.clock = max(self.clock, min(c.vtime for c in candidates))
         chosen.vtime += cost / chosen.weight
         chosen.taken += 1
@@ -106,9 +106,9 @@ class Level:
 
 
 def choose(owners: Level, batches: Mapping[str, Level], slots: int) -> list[str]:
-    """Batch ids in the order of admission, one for each run, at most `slots` of them.
+    """Returns up to `slots` batch ids in the order of admission, one for each run.
 
-    `batches` holds each owner's own level. Virtual times and clocks are moved in place; `taken` and `held` count.
+    `batches` is each owner's level. Virtual times, clocks, `taken` and `held` are updated in place.
     """
     picked: list[str] = []
     open_batches = {
@@ -131,17 +131,17 @@ def choose(owners: Level, batches: Mapping[str, Level], slots: int) -> list[str]
 
 
 def _part(owner: Claimant, waiting: Sequence[Claimant], slots: int) -> int:
-    """How many of the slots to be given out are this owner's, so that its batches know their shares; one at least."""
+    """Returns how many of the free slots are this owner's (at least 1), from which its batches' shares follow."""
     shared = slots + sum(c.held for c in waiting)
     entitled = shared * owner.weight / sum(c.weight for c in waiting)
     return max(1, min(slots, int(entitled) - owner.held))
 
 
 def split(free: int, reserve_free: int, interactive: int, batch: int, turn: int) -> tuple[int, int]:
-    """How many interactive and how many batch runs to admit into `free` shared and `reserve_free` reserved slots.
+    """Returns how many interactive and batch runs to admit into `free` shared and `reserve_free` reserved slots.
 
-    Interactive runs go first and may fill the reserve; where both compete, one shared slot in `BATCH_SHARE` is left.
-    `turn` counts shared slots given out so far, so that the share also holds when slots come one by one.
+    Interactive runs go first and may fill the reserve; one in `BATCH_SHARE` contested shared slots goes to batch runs.
+    `turn` counts the shared slots given out so far, so that the share also holds when slots come one by one.
     """
     from_reserve = min(interactive, max(reserve_free, 0))
     interactive -= from_reserve
@@ -152,12 +152,12 @@ def split(free: int, reserve_free: int, interactive: int, batch: int, turn: int)
 
 
 def settle(charged: float, actual: float, weight: float) -> float:
-    """What to add to a virtual time when a run has ended: what it took beyond its charge (negative: less)."""
+    """Returns what to add to a virtual time when a run ends: its steps beyond its charge (or negative), by weight."""
     return (actual - charged) / sound_weight(weight)
 
 
 def estimate(old: float, ended: int, mean: float) -> float:
-    """The expected steps of a batch's runs after `ended` more of them took `mean` steps each."""
+    """Returns the expected steps per run of a batch after `ended` more runs took `mean` steps each."""
     if not 0 < old <= FARTHEST:
         return mean
     share = min(1.0, ended / 20)

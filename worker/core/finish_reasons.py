@@ -1,4 +1,4 @@
-"""How a model's reply ended, read from its `finish_reason`: whole, cut short, filtered, or broken off. Pure."""
+"""Reads from a `finish_reason` how a reply ended: whole, cut short, filtered, or broken off. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from enum import StrEnum
 
 
 class Ending(StrEnum):
-    """What a `finish_reason` says of the reply that carries it."""
+    """What a `finish_reason` says about its reply."""
 
     WHOLE = "whole"
     """The model ended its turn."""
     CALLS = "calls"
-    """The model ended its turn with tool calls: without any in the message, the endpoint lost them."""
+    """The model ended its turn with tool calls; if the message has none, the endpoint lost them."""
     LENGTH = "length"
     """An output or context limit cut the reply."""
     FILTERED = "filtered"
@@ -20,7 +20,7 @@ class Ending(StrEnum):
     BAD_CALL = "bad_call"
     """The endpoint could not read the tool call that the model wrote."""
     BROKEN_OFF = "broken_off"
-    """The provider stopped before the reply was whole; it can be asked again."""
+    """The provider stopped before the reply was complete; the request can be repeated."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -60,14 +60,14 @@ _RULES: tuple[tuple[Ending, frozenset[str]], ...] = (
         ),
     ),
 )
-"""Words of a `finish_reason` in the order in which they count: `tool_error` is an error, `stop_filter` a filter."""
+"""Words of a `finish_reason` by precedence: `tool_error` is an error, `stop_filter` a filter."""
 
 _BAD = _words("malformed unexpected invalid unparsable unparseable unparsed")
 _OF_CALLS = _words("tool tools function functions call calls")
 
 _FILTERS = _words("filter guardrail guardrails moderation safety inspection policy")
 _UNREACHED = _words("timeout timed unavailable unreachable overloaded crashed exception network internal server")
-"""A filter that did not get to judge: the reply broke off, nobody refused it."""
+"""Words that mean a filter could not run: the reply was broken off, not refused."""
 
 _EXACT = {
     "s": Ending.WHOLE,  # `</s>`
@@ -78,12 +78,12 @@ _EXACT = {
     "not_finished": Ending.BROKEN_OFF,
     "unfinished": Ending.BROKEN_OFF,
     "pause_turn": Ending.BROKEN_OFF,
-    "error_limit": Ending.LENGTH,  # Cohere: the context's limit
+    "error_limit": Ending.LENGTH,  # Cohere: the context limit
     "tool_use_failed": Ending.BAD_CALL,
     "too_many_tool_calls": Ending.BROKEN_OFF,
 }
 
-# Google's enumeration by its numbers, as gateways send it that pass the protocol's own value on.
+# Google's enumeration by number, as sent by gateways that pass on the protocol's own value.
 _NUMBERS = (
     *("unspecified", "stop", "max_tokens", "safety", "recitation", "other", "blocklist", "prohibited_content", "spii"),
     "malformed_function_call",
@@ -93,9 +93,9 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def ending_of(finish_reason: object) -> Ending:
-    """The ending that a `finish_reason` names, in whatever spelling. None and "" count as whole.
+    """Returns the ending that a `finish_reason` means, in any spelling. None and "" count as whole.
 
-    A word that nobody knows is no sign of a whole reply: it counts as broken off.
+    An unknown word counts as broken off, because it is no evidence of a whole reply.
     """
     reason = reason_text(finish_reason)
     if not reason or not reason.strip():
@@ -111,14 +111,14 @@ def ending_of(finish_reason: object) -> Ending:
 
 
 def tells_of_trouble(native_reason: object) -> bool:
-    """Whether a reason in a provider's own words, which a gateway hands on beside its own, says that a reply is not
-    whole. A word that nobody knows says nothing here."""
+    """Returns whether a provider's own reason, which a gateway passes on besides its own, says that a reply is not
+    whole. Unknown words are ignored here."""
     words = {word.lower() for word in _WORD.findall(reason_text(native_reason) or "")}
     return any(words & known for _, known in _RULES) and ending_of(native_reason) not in (Ending.WHOLE, Ending.CALLS)
 
 
 def reason_text(finish_reason: object) -> str | None:
-    """A `finish_reason` as text: the name of a number, the type of an object; None where there is none."""
+    """Returns a `finish_reason` as text: a number's name, an object's type; None if there is none."""
     if isinstance(finish_reason, dict):
         named = (finish_reason.get(name) for name in ("type", "reason", "name"))
         finish_reason = next((name for name in named if isinstance(name, str)), "odd")

@@ -1,4 +1,4 @@
-"""Shortening a history that does not fit: older observations first, the question and the last step never."""
+"""Folding: shortens the observations of a history that does not fit, older ones first, never the question."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 from worker.core.records import Observed, Turn
 
 BYTES_PER_TOKEN = 4
-"""As English text has with the usual tokenizers; other languages have somewhat fewer, code and numbers too."""
+"""Typical of English text with the usual tokenizers; other languages, code and numbers have somewhat fewer."""
 
 KEPT_CHARS = (2_000, 400, 80)
-"""What is left of an observation at the first, second and third folding."""
+"""Characters left of an observation after the first, second and third folding."""
 
 
 def fold(turns: Sequence[Turn], times: int) -> tuple[Turn, ...]:
-    """The turns with the observations of all but the last one cut; from the third time on also the last one's."""
+    """Returns the turns with shortened observations; those of the last turn are shortened from the third time on."""
     if times <= 0:
         return tuple(turns)
     most = KEPT_CHARS[min(times, len(KEPT_CHARS)) - 1]

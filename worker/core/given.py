@@ -1,4 +1,4 @@
-"""What people and programs hand in by name: strict about names and values, and clear about what is wrong."""
+"""Validation of input from people and programs: strict about names and values, with clear error messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator, mod
 from pydantic_core import PydanticCustomError
 
 MAX_DEPTH = 32
-"""Objects and lists inside one another: what is deeper could be stored and never be shown again."""
+"""The deepest nesting of objects and lists that is accepted; deeper values could be stored but not shown."""
 
 RENDERED_DEPTH = 200
-"""What is no deeper is shown as it is: the writer of JSON gives up at 254, and an answer adds levels of its own."""
+"""Values up to this depth are shown unchanged: the JSON writer fails at 254, and a response adds levels."""
 
 _MAX_INTEGER = 2**64
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -27,7 +27,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def shown(value: object) -> str:
-    """A value in a sentence: bounded, however long or deep it is."""
+    """Returns a value as bounded text for a sentence, however long or deep it is."""
     return _SHORT.repr(value)
 
 
@@ -36,14 +36,14 @@ def _plain(name: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.7) -> str | None:
-    """The known name that was probably meant: the same but for case and dashes, else one much like it."""
+    """Returns the known name that was probably meant, ignoring case and punctuation, or None."""
     by_plain = {_plain(one): one for one in known}
     found = difflib.get_close_matches(_plain(name[:100]), by_plain, n=1, cutoff=least)
     return by_plain[found[0]] if found else None
 
 
 def unknown_name(name: str, known: Collection[str], what: str) -> str:
-    """The sentence about a name that is not known, with the nearest right one, or those there are."""
+    """Returns a sentence about an unknown name that offers the nearest known one or lists those that exist."""
     meant = nearest(name, known)
     if meant is not None:
         return f"There is no {what} {shown(name)} here; did you mean {meant!r}?"
@@ -53,7 +53,7 @@ def unknown_name(name: str, known: Collection[str], what: str) -> str:
 
 
 def unfit(value: Any, most: int = MAX_DEPTH) -> str | None:
-    """Why a value cannot be kept and shown as JSON, as the end of a sentence; None: it can."""
+    """Returns why a value cannot be stored and shown as JSON, as the end of a sentence; None: it can."""
     level = [value]
     for _ in range(most + 1):
         if (found := next((reason for one in level if (reason := _unfit_leaf(one))), None)) is not None:
@@ -66,9 +66,9 @@ def unfit(value: Any, most: int = MAX_DEPTH) -> str | None:
 
 
 def showable(value: Any) -> Any:
-    """A value as an answer can carry it: as it is, or with what is unfit replaced by text.
+    """Returns a value fit for a response: unchanged, or with unfit parts replaced by text.
 
-    Rows may hold more than is taken today: what an older version took, or what a model wrote.
+    Rows may hold values that are not accepted today, from an older version or a model.
     """
     return value if unfit(value, RENDERED_DEPTH) is None else _repaired(value, MAX_DEPTH)
 
@@ -97,11 +97,11 @@ def _unfit_leaf(value: Any) -> str | None:
 
 
 UNKNOWN_NAME = "unknown_name"
-"""The type of the error whose message is a whole sentence about a name."""
+"""The type of the validation error whose message is a complete sentence about a name."""
 
 
 class Given(BaseModel):
-    """Refuses unknown names with the nearest right one, and true, NaN, infinity and NUL where they mean nothing."""
+    """Refuses unknown names, suggesting the nearest known one, and true, NaN, infinity and NUL if meaningless."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 

@@ -1,4 +1,4 @@
-"""Runs that turn in circles, told from their history."""
+"""Detects runs that repeat themselves, from their history."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ALTERNATIONS = 3
 
 
 def looping(turns: Sequence[Turn], calls: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
-    """Whether these calls, coming after these turns, make one call three times running, or two in turn three times."""
+    """Returns whether these calls complete a loop: one call three times in a row, or two alternating three times."""
     marks = [_mark([(c.tool, c.args) for c in turn.calls]) for turn in turns]
     marks.append(_mark(calls))
     return _repeats(marks, 1, SAME_IN_A_ROW) or _repeats(marks, 2, ALTERNATIONS)
 
 
 def _mark(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> bytes:
-    """The same for the same calls, whatever the order of their arguments; empty where nothing was called."""
+    """Returns bytes that are equal for equal calls, in any order of arguments; empty if nothing was called."""
     if not calls:
         return b""
     return orjson.dumps([[tool, args] for tool, args in calls], option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""Every move of a run, decided purely: `decide_…` says what shall be written, and the store writes it, guarded."""
+"""Decides every move of a run. Pure: `decide_…` returns what to write, and the store writes it under guards."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ FINAL_REASONS = {
 
 
 def last_step(hot: Hot, config: RunConfig) -> ErrorCode | None:
-    """Why the model must answer in this step, or None."""
+    """Returns why the model must answer in this step, or None."""
     if hot.final_reason:
         return ErrorCode(hot.final_reason)
     return ErrorCode.MAX_STEPS if hot.step >= config.max_steps else None
 
 
 def decide_think(hot: Hot, event: ThinkEvent, config: RunConfig) -> Move | End:
-    """What follows from the end of a model call's attempt."""
+    """Decides what follows the end of a model call's attempt."""
     match event:
         case Answered(answer):
             return End(RunState.SUCCEEDED, answer=answer)
@@ -103,7 +103,7 @@ def _next_step(hot: Hot) -> Place:
 
 
 def _at(hot: Hot, place: Place, malformed: int, words: str | None, final_reason: str | None = None) -> State:
-    """The run at a new place, after a reply."""
+    """Returns the run's state at a new place, after a reply."""
     stands = {name: getattr(place, name) for name in _PLACE}
     reason = final_reason or hot.final_reason
     return replace(hot, **stands, malformed=malformed, last_words=words, final_reason=reason)
@@ -113,24 +113,24 @@ _PLACE = tuple(field.name for field in fields(Place))
 
 
 def output_tokens(hot: Hot, config: RunConfig) -> int:
-    """The output limit of the run's next model call."""
+    """Returns the output limit of the run's next model call, in tokens."""
     return config.raised_output_tokens if hot.output_raises else config.output_tokens
 
 
 def may_raise(hot: Hot, config: RunConfig) -> bool:
-    """Whether the output limit of this run was not raised yet, and its configuration allows it."""
+    """Returns whether this run's output limit has not been raised yet and may be."""
     return not hot.output_raises and config.raised_output_tokens > config.output_tokens
 
 
 def _used_up(hot: Hot, config: RunConfig) -> Move | End:
-    """The same step once more with a higher output limit, if that was not tried yet; to ask for less would not help."""
+    """Repeats the step with a higher output limit if that has not been tried yet; otherwise ends the run."""
     if may_raise(hot, config):
         return Move(replace(_again(hot), output_raises=hot.output_raises + 1))
     return End(RunState.FAILED, ErrorCode.OUTPUT_LIMIT, used_up(hot, config), partial=hot.last_words)
 
 
 def used_up(hot: Hot, config: RunConfig) -> str:
-    """What people read of a reply that was nothing but thinking."""
+    """Returns the message for people about a reply that was nothing but thinking."""
     most = output_tokens(hot, config)
     raised = f", raised from {config.output_tokens}" if most > config.output_tokens else ""
     return (
@@ -140,12 +140,12 @@ def used_up(hot: Hot, config: RunConfig) -> str:
 
 
 def _all_unreadable(streak: int, event: Unreadable) -> str:
-    """What people read of replies in no known form; the last one's reason tells them what the model keeps doing."""
+    """Returns the message for people about unreadable replies; the last reason shows what the model keeps doing."""
     return f"{streak} replies in a row could not be read." + (f" The last one: {_why(event)}" if event.reason else "")
 
 
 def _why(event: Unreadable) -> str:
-    """The reason on one line; parts of it may come from the model."""
+    """Returns the reason on one bounded line, since parts of it may come from the model."""
     return " ".join(event.reason.split())[:_MAX_REASON_CHARS]
 
 
@@ -165,8 +165,8 @@ def _overflowed(hot: Hot, message: str) -> Move | End:
 def _over_budget(hot: Hot, bound_usd: float) -> str:
     used = hot.cost_usd + hot.reserved_usd
     return (
-        f"The next model call may cost up to ${bound_usd:.4f}, and of the ${hot.allotment_usd or 0.0:.4f} that the run "
-        f"was allotted of its batch's budget ${used:.4f} are used."
+        f"The next model call may cost up to ${bound_usd:.4f}, and ${used:.4f} of the ${hot.allotment_usd or 0.0:.4f} "
+        "allotted to the run from its batch's budget is used."
     )
 
 
@@ -182,7 +182,7 @@ def _model_failed(hot: Hot, event: ModelFailed, config: RunConfig) -> Move | End
 def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
     died = event.outcome == Outcome.LOST
     if died and hot.quarantined:
-        message = "The process that made this model call died, also when it ran alone."
+        message = "The process that made this model call died again when it ran alone."
         return End(RunState.FAILED, ErrorCode.POISONED, message, partial=hot.last_words)
     deaths = hot.deaths + died
     again = _again(hot, Phase.WAIT if event.retry_in_s > 0 else Phase.THINK)
@@ -191,12 +191,12 @@ def _think_given_back(hot: Hot, event: GivenBack) -> Move | End:
 
 
 def _again(hot: Hot, phase: Phase = Phase.THINK) -> State:
-    """The run at the same model call, to be tried once more."""
+    """Returns the state for another attempt at the same model call."""
     return replace(hot, phase=phase, attempt=hot.attempt + 1)
 
 
 def decide_call(hot: Hot, call: CallView, event: CallEvent) -> CallChange:
-    """What follows from the end of a tool call's attempt."""
+    """Decides what follows the end of a tool call's attempt."""
     match event:
         case CallFinished(observation, outcome):
             return _call_done(hot, observation, outcome)
@@ -219,7 +219,7 @@ def _call_given_back(hot: Hot, call: CallView, event: GivenBack) -> CallChange:
     if call.started and not call.idempotent:
         return _call_done(hot, unknown_outcome(call.tool), Outcome.LOST)
     if died and call.quarantined:
-        message = f"The process that ran the tool {call.tool} died, also when it ran alone."
+        message = f"The process that ran the tool {call.tool} died again when it ran alone."
         end = End(RunState.FAILED, ErrorCode.POISONED, message, partial=hot.last_words)
         return CallDone(message, Outcome.LOST, end)
     deaths = call.deaths + died
@@ -229,7 +229,7 @@ def _call_given_back(hot: Hot, call: CallView, event: GivenBack) -> CallChange:
 
 
 def unknown_outcome(tool: str) -> str:
-    """What the model reads when a call that must not be repeated was interrupted."""
+    """Returns the observation for an interrupted call that must not be repeated."""
     return (
         f"The call of {tool} was interrupted after it had begun, and it is not known whether it took effect. "
         "It was not repeated. Check by other means before you rely on it or call it again."

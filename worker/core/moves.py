@@ -1,4 +1,4 @@
-"""What a decision rests on, what may happen, and what may be decided: the vocabulary of `worker.core.machine`."""
+"""The types of `worker.core.machine`: the state that decisions read, events, and decisions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.core.states import Outcome, Parked, Phase, RunState
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run stands, and how its present model call has fared. A new step begins without any tries."""
+    """Where a run is, and the tries of its current model call. A new step begins with no tries."""
 
     phase: str = Phase.THINK
     step: int = 1
@@ -21,40 +21,40 @@ class Place:
     deaths: int = 0
     quarantined: bool = False
     pending: int = 0
-    """How many tool calls of the step have no observation yet."""
+    """The number of the step's tool calls that have no observation yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class State(Place):
-    """What decisions change of a run: where it stands, and what lasts over its steps.
+    """What decisions change: the run's place, and what persists over its steps.
 
-    Each field is a column of the hot row. One that is added here, with a default, claims read and moves write; beside a
-    migration nothing else has to name it.
+    Each field is a column of the hot row. Claims read and moves write every field, so a new one needs only a default
+    here and a migration.
     """
 
     malformed: int = 0
     final_reason: str | None = None
     last_words: str | None = None
     folds: int = 0
-    """How often the history was shortened because it did not fit the model's context."""
+    """How often the history was folded because it did not fit the model's context."""
     output_raises: int = 0
-    """How often the output limit was raised, since the model's thinking used it up."""
+    """How often the output limit was raised because the model's thinking used it up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hot(State):
-    """The part of the hot row that decisions rest on: the run's state, and its money, which they only read."""
+    """The part of the hot row that decisions read: the run's state, and its money, which they do not change."""
 
     cost_usd: float = 0.0
     reserved_usd: float = 0.0
-    """What calls of unknown usage may have cost at most."""
+    """The upper bound of calls with unknown usage."""
     allotment_usd: float | None = None
-    """What the run may use of its batch's budget; None: the batch has none."""
+    """What the run may use of its batch's budget; None if there is no budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """A tool call to store. With an observation it is done at once (bad arguments, an unknown tool)."""
+    """A tool call to store. One with an observation is done at once (bad arguments, an unknown tool)."""
 
     tool: str
     args: Mapping[str, Any]
@@ -62,12 +62,12 @@ class NewCall:
     call_id: str | None = None
     observation: str | None = None
     held: str | None = None
-    """`approval` or `answer`: what a person must give before the call begins, or instead of it."""
+    """What a person must give: `approval` before the call begins, or an `answer` in its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """How a tool call has fared so far."""
+    """The tries of a tool call so far."""
 
     attempt: int = 1
     failures: int = 0
@@ -77,7 +77,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class CallView(Tries):
-    """The part of a tool call's row that decisions rest on."""
+    """What decisions read about a tool call: its tries, and properties of its tool."""
 
     started: bool = False
     idempotent: bool = False
@@ -87,7 +87,7 @@ class CallView(Tries):
 
 @dataclass(frozen=True, slots=True)
 class Parking:
-    """What a run is parked for: a kind, and which one of it."""
+    """What a run is parked for: a kind, and which target of that kind."""
 
     kind: Parked
     target: str | None = None
@@ -98,7 +98,7 @@ class Parking:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """The model asked for tools. `looping` says that this call ends a loop (same call thrice, or two in turn)."""
+    """The model asked for tools. `looping` means that these calls complete a loop (see `worker.core.loops`)."""
 
     calls: tuple[NewCall, ...]
     words: str
@@ -112,10 +112,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A malformed reply; the notice tells the model what was wrong and what is allowed.
+    """A malformed reply, about which a notice tells the model what was wrong and what is allowed.
 
-    `cut` says that the output limit cut it off, and every unreadable reply right before it too. `reason` is why it
-    could not be read, in the notice's words.
+    `cut`: the output limit cut off this reply and every unreadable one directly before it. `reason` is why it could
+    not be read, as in the notice.
     """
 
     words: str
@@ -130,7 +130,7 @@ class UsedUp:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """A model call that failed for a reason that may pass. `counts` is False for waits that are nobody's failure."""
+    """A model call that failed for a temporary reason. `counts` is False for waits that are not failures."""
 
     message: str
     retry_in_s: float
@@ -140,7 +140,7 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A model call that will fail however often it is repeated."""
+    """A model call that would fail again if repeated."""
 
     code: ErrorCode
     message: str
@@ -148,21 +148,21 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Overflowed:
-    """The conversation did not fit the model's context: it is folded and tried again, as often as that helps."""
+    """The conversation did not fit the model's context: it is folded and tried again, a limited number of times."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class OverBudget:
-    """The next call was not made: it may cost more than is left of the run's allotment."""
+    """The next call was not made, because it may cost more than is left of the run's allotment."""
 
     bound_usd: float
 
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """An attempt that ended without result: handed back at shutdown, put off, or its worker died."""
+    """An attempt that ended without a result: handed back at shutdown, deferred, or its worker died."""
 
     outcome: str
     retry_in_s: float = 0.0
@@ -173,7 +173,7 @@ class GivenBack:
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A tool call has its observation, for better or worse."""
+    """A tool call has its observation, successful or not."""
 
     observation: str
     outcome: str = Outcome.OK
@@ -191,17 +191,17 @@ ThinkEvent = Acted | Answered | Unreadable | UsedUp | ModelFailed | Rejected | O
 CallEvent = CallFinished | CallRetried | GivenBack
 
 
-# ---- decisions: what shall be written ----
+# ---- decisions: what to write ----
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The run goes on: its whole new state, and the calls that begin. `due_in_s` is when its next work may begin."""
+    """The run continues with this state and these new calls. Its next work may begin in `due_in_s` seconds."""
 
     state: State
     wait_reason: str | None = None
     park: Parking | None = None
-    """What the run waits for, when it gives its slot to others meanwhile; None: it is not parked."""
+    """What the run is parked for; None: it is not parked."""
     due_in_s: float = 0.0
     calls: tuple[NewCall, ...] = ()
 
@@ -219,7 +219,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class CallDone:
-    """A tool call has its observation. What follows for its run; None: other calls of the step are still out."""
+    """A tool call has its observation. `run` is what follows for its run; None: the step has other open calls."""
 
     observation: str
     outcome: str
@@ -228,7 +228,7 @@ class CallDone:
 
 @dataclass(frozen=True, slots=True)
 class CallAgain:
-    """A tool call goes back to be claimed once more, in `due_in_s`, as if it had not begun."""
+    """A tool call may be claimed again in `due_in_s` seconds, as if it had not begun."""
 
     tries: Tries
     wait_reason: str | None = None

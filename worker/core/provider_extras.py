@@ -1,6 +1,6 @@
-"""What an assistant message carries beyond the chat API: kept with its step, given back, left out where it is refused.
+"""Fields of an assistant message beyond the chat API: stored with its step, sent back, omitted if refused.
 
-Providers hide in it what they demand back: signatures of thoughts, the thoughts themselves. It goes back as it came.
+Providers put things there that they require back, such as thoughts and their signatures. They are sent back unchanged.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import orjson
 from worker.core.records import JsonObject, Message
 
 MAX_KEPT_BYTES = 256 * 1024
-"""Of one message no more than this is kept, as JSON; of what is more, the largest fields are dropped and noted."""
+"""The most that is kept per message, as JSON; beyond it the largest fields are dropped and their names recorded."""
 
 LONGEST_PLAIN_ID = 64
-"""A tool call's id that is longer carries more than a name: some gateways hide a signature in it."""
+"""A longer tool call id is more than a name: some gateways put a signature in it."""
 
 _OF_MESSAGE = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio"})
-"""What the dialects write themselves, and what only replies have: strict servers refuse it in requests."""
+"""Fields that the dialects write themselves, and fields of replies only, which strict servers refuse in requests."""
 _OF_FUNCTION = frozenset({"name", "arguments", "parameters", "args", "input", "arguments_json"})
 _OF_CALL = _OF_FUNCTION | {"id", "call_id", "tool_call_id", "type", "index", "function"}
 
 
 def message_extra(message: JsonObject) -> JsonObject:
-    """The fields of an assistant message that are not the chat API's, empty ones left out."""
+    """Returns the non-empty fields of an assistant message that are not in the chat API."""
     return _beyond(message, _OF_MESSAGE)
 
 
 def call_extra(item: JsonObject) -> JsonObject:
-    """The same of one of its tool calls; those of its function stand under `function`."""
+    """Returns the same fields of one tool call, with those of its function under `function`."""
     found = _beyond(item, _OF_CALL)
     function = item.get("function")
     inner = _beyond(function, _OF_FUNCTION) if isinstance(function, dict) else {}
@@ -39,7 +39,7 @@ def call_extra(item: JsonObject) -> JsonObject:
 
 
 def with_extra(known: JsonObject, extra: JsonObject) -> JsonObject:
-    """A message or tool call with what it carried before; what is written now is never replaced."""
+    """Returns a message or tool call with its stored extras added; existing fields are never replaced."""
     merged = {**known, **{name: value for name, value in extra.items() if name not in known}}
     if isinstance(known.get("function"), dict) and isinstance(extra.get("function"), dict):
         merged["function"] = with_extra(known["function"], extra["function"])
@@ -54,7 +54,7 @@ def _beyond(given: JsonObject, known: Collection[str]) -> JsonObject:
 
 
 def to_store(of_message: JsonObject, of_calls: Sequence[JsonObject]) -> JsonObject | None:
-    """One JSON object of both, within `MAX_KEPT_BYTES`; None where there is nothing to keep."""
+    """Combines the extras into one JSON object within `MAX_KEPT_BYTES`; None if there is nothing to keep."""
     places: list[JsonObject] = [dict(of_message), *map(dict, of_calls)]
     left_out = _bound(places)
     stored: JsonObject = {}
@@ -68,7 +68,7 @@ def to_store(of_message: JsonObject, of_calls: Sequence[JsonObject]) -> JsonObje
 
 
 def _bound(places: Sequence[JsonObject]) -> list[str]:
-    """Takes the largest fields away until the rest fits; returns their names and sizes."""
+    """Removes the largest fields until the rest fits; returns their names and sizes."""
     sizes = sorted((_size(value), at, name) for at, place in enumerate(places) for name, value in place.items())
     left_out: list[str] = []
     room = MAX_KEPT_BYTES
@@ -81,12 +81,12 @@ def _bound(places: Sequence[JsonObject]) -> list[str]:
 
 
 def of_message(stored: JsonObject | None) -> JsonObject:
-    """What was stored of the message itself."""
+    """Returns the stored extras of the message itself."""
     return dict((stored or {}).get("message", {}))
 
 
 def of_call(stored: JsonObject | None, number: int) -> JsonObject:
-    """What was stored of a step's tool call, counted from 1."""
+    """Returns the stored extras of a step's tool call, numbered from 1."""
     calls = (stored or {}).get("calls", [])
     return dict(calls[number - 1]) if number <= len(calls) else {}
 
@@ -94,7 +94,7 @@ def of_call(stored: JsonObject | None, number: int) -> JsonObject:
 def _size(value: Any) -> int:
     try:
         return len(orjson.dumps(value))
-    except TypeError:  # half a surrogate pair, a huge integer, or nested deeper than any server does
+    except TypeError:  # a lone surrogate, a huge integer, or unusually deep nesting
         return _unusual_size(value)
 
 
@@ -109,7 +109,7 @@ def _unusual_size(value: Any) -> int:
 
 
 def tied_id(call_id: str | None, *extras: JsonObject) -> str | None:
-    """The endpoint's own id of a call where it means something to it: one that these extras name, or a long one."""
+    """Returns the endpoint's own call id if it must be sent back: the extras contain it, or it is long; else None."""
     if not call_id:
         return None
     named = any(call_id == text for extra in extras for text in _strings(extra))
@@ -117,7 +117,7 @@ def tied_id(call_id: str | None, *extras: JsonObject) -> str | None:
 
 
 def untied(extra: JsonObject, call_ids: Collection[str]) -> JsonObject:
-    """The fields that name none of these calls: for a message whose calls are not shown again."""
+    """Returns the fields that contain none of these call ids, for a message whose calls are not sent back."""
     return {name: value for name, value in extra.items() if not any(text in call_ids for text in _strings(value))}
 
 
@@ -135,18 +135,18 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def echoed(messages: Sequence[Message]) -> frozenset[str]:
-    """The names of all that these messages give back beyond the chat API: what an endpoint may refuse by name."""
+    """Returns the names of all extra fields in these messages, which an endpoint may refuse by name."""
     return frozenset(name for part in _parts(messages) for name in part if name not in _OF_MESSAGE | _OF_CALL)
 
 
 def without_echo(messages: Sequence[Message], names: Collection[str]) -> list[Message]:
-    """The messages without these fields, wherever they are given back. Fields of the chat API always stay."""
+    """Returns the messages without these extra fields. Fields of the chat API always stay."""
     refused = frozenset(names) - _OF_MESSAGE - _OF_CALL
     return [_without(message, refused) for message in messages]
 
 
 def _parts(messages: Sequence[Message]) -> Iterator[JsonObject]:
-    """The messages of the assistant, their tool calls, and the functions of these."""
+    """Yields the assistant's messages, their tool calls, and the functions of those."""
     for message in messages:
         if message.get("role") == "assistant":
             yield message

@@ -1,4 +1,4 @@
-"""The words of the engine as data: what a model said, what a tool call is, what a step left behind."""
+"""The engine's data types: replies, tool calls, finished steps, and the interface of dialects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Message = dict[str, Any]
 
 
 class ToolView(Protocol):
-    """What the core and the dialects need to know of a tool. `tools.base.Tool` fits it without importing it."""
+    """What the core and the dialects need to know about a tool. `tools.base.Tool` conforms without importing it."""
 
     @property
     def name(self) -> str: ...
@@ -26,11 +26,11 @@ class ToolView(Protocol):
 
     @property
     def text_parameter(self) -> str | None:
-        """The parameter that plain text goes to: the only required string, or the only string; else None."""
+        """The parameter that receives plain text: the only required string, or the only string; else None."""
 
     @property
     def code_language(self) -> str | None:
-        """`python` (say) where the text parameter is a program, else None."""
+        """The language, such as `python`, if the text parameter is a program; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """How requests for one endpoint and model differ from the usual ones, since it refused those.
+    """One way in which requests to an endpoint and model must differ, because it refused the usual ones.
 
-    `feature` is a kind and mostly a name (`without:temperature`), `said` the endpoint's own words. What is not
-    `lasting` holds for one prompt only and is not remembered. A `guess` is taken back when it does not help.
+    `feature` is a kind and usually a name (`without:temperature`); `said` is the endpoint's own text. One that is not
+    `lasting` applies to one prompt only and is not stored. A `guess` is undone if it does not help.
     """
 
     feature: str
@@ -61,8 +61,8 @@ class Adaptation:
 class Reply:
     """What the model returned for a step.
 
-    `message` is the assistant message as the API sent it (native tool calls live there); `text` its content, or "".
-    `reasoning_only` is True where the model thought and then neither said nor called anything.
+    `message` is the assistant message as the API sent it, including native tool calls; `text` is its content, or "".
+    `reasoning_only` is True if the model thought and then neither wrote nor called anything.
     """
 
     text: str
@@ -73,18 +73,18 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One tool call that a reply asks for. `args` is the plain text where it was written as such."""
+    """One tool call that a reply asks for. `args` is a string if it was written as plain text."""
 
     tool: str
     args: JsonObject | str
     call_id: str | None = None
     extra: JsonObject = field(default_factory=dict, compare=False)
-    """What the call carried beyond the chat API (`worker.core.provider_extras`); it does not count in comparisons."""
+    """Provider-specific fields of the call (`worker.core.provider_extras`); ignored in comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """A reply that acts. `kept` is the part of the reply that counts, as history will show it to the model."""
+    """A reply that calls tools. `kept` is the part of the reply that history will show to the model."""
 
     calls: tuple[ToolRequest, ...]
     thought: str
@@ -104,7 +104,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A reply that cannot be told; `reason` is written to the model and says how to write it right."""
+    """An unreadable or ambiguous reply; `reason` tells the model how to write it correctly."""
 
     reason: str
     kept: str
@@ -117,23 +117,23 @@ Parsed = Actions | Answer | Malformed
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A finished tool call as the model will read it."""
+    """A finished tool call as the model will see it."""
 
     tool: str
     args: JsonObject
     observation: str
     call_id: str | None = None
-    """The endpoint's own id."""
+    """The endpoint's own id of the call."""
     extra: JsonObject = field(default_factory=dict)
-    """What the call carried beyond the chat API: it goes back where it came from."""
+    """Provider-specific fields of the call, sent back to the endpoint that they came from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One finished step, neutral of dialect: what history and few-shot examples are rendered from.
+    """One finished step, independent of the dialect, from which history and few-shot examples are rendered.
 
-    `kept` is the reply's text as the dialect kept it ("" for an example: the dialect writes it from `thought` and
-    `calls`). `notice` is what the model was told when the step made no call (a malformed reply, a last call to answer).
+    `kept` is the reply's text as the dialect kept it; for an example it is "", and the dialect writes it from `thought`
+    and `calls`. `notice` is what the model was told if the step made no call (malformed reply, request to answer).
     """
 
     thought: str
@@ -142,7 +142,7 @@ class Turn:
     notice: str | None = None
     answer: str | None = None
     extra: JsonObject = field(default_factory=dict)
-    """What the message carried beyond the chat API: it goes back to the endpoint that is named by `endpoint_id`."""
+    """Provider-specific fields of the message, sent back to the endpoint `endpoint_id` only."""
     endpoint_id: str | None = None
     cut: bool = False
     """Whether the output limit cut the reply off."""
@@ -150,7 +150,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A few-shot example in its neutral form: a question, the turns, the answer."""
+    """A few-shot example independent of the dialect: a question, the turns, the answer."""
 
     question: str
     turns: tuple[Turn, ...]
@@ -166,19 +166,19 @@ class Dialect(Protocol):
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """Stop sequences to send where the endpoint accepts them (`\\nObservation:`)."""
+        """Stop sequences to send if the endpoint accepts them (`\\nObservation:`)."""
 
     def instructions(self, tools: Sequence[ToolView]) -> str:
-        """The format rules, the tools and a worked example; fixed for an agent, so that prompt caches hit."""
+        """Returns the format rules, the tools and a worked example; constant per agent, so that prompt caches hit."""
 
     def parse(self, reply: Reply, tools: Sequence[ToolView]) -> Parsed:
-        """Never raises, never guesses between two readings."""
+        """Parses a reply. Never raises, and returns `Malformed` rather than choose between two readings."""
 
     def transcript(self, turn: Turn) -> list[Message]:
-        """A finished step as chat messages: the assistant's, then what it was told."""
+        """Returns a finished step as chat messages: the assistant's message, then the observations or notice."""
 
     def example(self, example: Example) -> list[Message]:
-        """A few-shot example as chat messages, in this dialect."""
+        """Returns a few-shot example as chat messages in this dialect."""
 
     def request(self, tools: Sequence[ToolView]) -> JsonObject:
-        """Extra fields of the request body (`tools` for native), {} otherwise."""
+        """Returns extra fields for the request body (`tools` for native), otherwise {}."""

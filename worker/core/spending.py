@@ -1,4 +1,4 @@
-"""What an attempt used, and what that adds to the sums of its run. Pure."""
+"""What an attempt used, and what it adds to its run's sums. Pure."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ _NOTHING = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What usual attempts add up to: their usage is known, and nothing of it was wasted."""
+    """Sums of usual attempts, whose usage is known and not wasted."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
-    """Calls for which not even a bound of their cost is known."""
+    """Calls whose cost has not even a known bound."""
     attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sums(Used):
-    """What all attempts add up to. Its fields are columns of runs, batches and endings, and of the hot row."""
+    """Sums of all attempts. The fields are columns of runs, batches, endings and the hot row."""
 
     wasted_tokens: int = 0
     wasted_cost_usd: float = 0.0
     wasted_s: float = 0.0
     wasted_attempts: int = 0
     reserved_usd: float = 0.0
-    """What calls of unknown usage may have cost at most."""
+    """The upper bound of calls with unknown usage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """How an attempt ended and what it used. `usage` is None where the endpoint did not say or never answered."""
+    """How an attempt ended and what it used. `usage` is None if the endpoint did not report it or never answered."""
 
     outcome: str
     error: str | None = None
@@ -45,31 +45,31 @@ class Spent:
     cost_usd: float | None = None
     wasted: bool = False
     billed: bool = False
-    """Whether a model call left at all, so that unknown usage is counted as such."""
+    """Whether a model call was sent, so that unknown usage counts as unknown rather than zero."""
     priced: bool = False
-    """Whether the model's price is known, so that a call without a reservation never left."""
+    """Whether the model's price is known, so that a call without a reservation was never sent."""
     reserved_usd: float | None = None
-    """What a call of unknown usage may have cost at most, as its attempt reserved it."""
+    """The upper bound of a call with unknown usage, as reserved by its attempt."""
     held_s: float = 0.0
-    """How long a wasted attempt lasted, from its claim."""
+    """Seconds that a wasted attempt lasted, from its claim."""
 
     @property
     def unknown(self) -> bool:
-        """Whether a call left whose usage nobody knows."""
+        """Whether a call was sent whose usage is unknown."""
         return self.billed and self.usage is None
 
     @property
     def usual(self) -> bool:
-        """Whether all is said here; of waste and of unknown usage the attempt's own row has to tell more."""
+        """Whether the record is complete; for waste and unknown usage the attempt's row has to be read as well."""
         return not self.wasted and not self.unknown
 
     @property
     def tokens(self) -> Usage:
-        """Its usage; zeros where that is not known."""
+        """Its usage; zeros if unknown."""
         return self.usage or _NOTHING
 
     def sums(self) -> Sums:
-        """What it adds to the sums of its run."""
+        """Returns what it adds to its run's sums."""
         usage, cost = self.tokens, self.cost_usd or 0.0
         return Sums(
             prompt_tokens=usage.prompt_tokens,

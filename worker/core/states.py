@@ -1,4 +1,4 @@
-"""Every state and every transition, in one place. A test holds that nothing else is possible."""
+"""Every state and transition in one place; a test checks that no others occur."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class RunState(StrEnum):
-    """A run's life as its owner sees it."""
+    """A run's state as its owner sees it."""
 
     QUEUED = "queued"
     ACTIVE = "active"
@@ -18,7 +18,7 @@ class RunState(StrEnum):
 RUN_TRANSITIONS = {
     RunState.QUEUED: {RunState.ACTIVE, RunState.CANCELLED},
     RunState.ACTIVE: {RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED},
-    # Only `retry` leads out of an ended state, and it begins the run anew.
+    # Only `retry` leads out of an ended state; it queues the run again.
     RunState.SUCCEEDED: set[RunState](),
     RunState.FAILED: {RunState.QUEUED},
     RunState.CANCELLED: {RunState.QUEUED},
@@ -28,7 +28,7 @@ ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
 
 
 class Phase(StrEnum):
-    """What an active run does next: a model call (now, or once its due time has come), or its tool calls."""
+    """What an active run does next: a model call now (think) or at its due time (wait), or tool calls (act)."""
 
     THINK = "think"
     WAIT = "wait"
@@ -43,22 +43,22 @@ PHASE_TRANSITIONS = {
 
 
 class Parked(StrEnum):
-    """What a run waits for that has given its slot to others; `probe` and `ready` wait for nothing but a slot."""
+    """What a parked run waits for; `probe` and `ready` wait only for a slot."""
 
     MODEL = "model"
-    """An endpoint and model that is paused; its id is the target."""
+    """A paused endpoint and model; the target is its id."""
     GROUP = "group"
-    """A tool group that no worker serves; its queue is the target."""
+    """A tool group that no worker serves; the target is its queue."""
     PERSON = "person"
-    """Somebody's word; `approval` or `answer` is the target."""
+    """A person's decision; the target is `approval` or `answer`."""
     PAUSED = "paused"
     PROBE = "probe"
-    """It tries a paused endpoint for all; the endpoint is the target."""
+    """A run that will probe a paused endpoint; the target is the endpoint."""
     READY = "ready"
 
 
 class CallState(StrEnum):
-    """A tool call: to be claimed, under a lease, or with its observation."""
+    """A tool call is unclaimed, under a lease, or has its observation."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -66,7 +66,7 @@ class CallState(StrEnum):
 
 
 class BatchState(StrEnum):
-    """`open` until all its runs have ended; `paused_reason` is a flag beside it."""
+    """`open` until all runs have ended; pausing is a separate flag, `paused_reason`."""
 
     OPEN = "open"
     DONE = "done"
@@ -74,14 +74,14 @@ class BatchState(StrEnum):
 
 
 class Klass(StrEnum):
-    """Interactive runs have a queue, worker slots and admission slots of their own."""
+    """The class of a batch; interactive runs have their own queue, worker slots and admission slots."""
 
     INTERACTIVE = "interactive"
     BATCH = "batch"
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. Only `error`, `timeout` and `lost` count as tries."""
+    """How an attempt ended. Only `error`, `timeout` and `lost` count as failed tries."""
 
     OK = "ok"
     ERROR = "error"
@@ -94,7 +94,7 @@ class Outcome(StrEnum):
 
 
 class WorkerState(StrEnum):
-    """A worker process; only one that is `up` may claim."""
+    """The state of a worker; only one that is `up` may claim."""
 
     UP = "up"
     DRAINING = "draining"
@@ -105,18 +105,18 @@ class WorkerState(StrEnum):
 QUEUE_THINK = "think"
 QUEUE_INTERACTIVE = "think.interactive"
 QUEUE_QUARANTINE = "quarantine"
-"""All of quarantine by one name. Version 0.1.0 sent everything here; what still arrives is passed on to its kind's."""
+"""The single quarantine queue of version 0.1.0; messages that still arrive are passed on to their kind's own queue."""
 
 
 def quarantine_queue(queue: str) -> str:
-    """Where work of this queue is tried alone, under the protection of its kind: `quarantine.web`, say."""
+    """Returns the queue on which work of this queue runs alone, with its kind's protection: `quarantine.web`, say."""
     if queue == QUEUE_QUARANTINE or queue.startswith(f"{QUEUE_QUARANTINE}."):
         return queue
     return f"{QUEUE_QUARANTINE}.{queue.removeprefix('tools.')}"
 
 
 def think_queue(klass: str, quarantined: bool = False) -> str:
-    """The queue on which a run's model calls are announced."""
+    """Returns the queue for a run's model calls."""
     if quarantined:
         return quarantine_queue(QUEUE_THINK)
     return QUEUE_INTERACTIVE if klass == Klass.INTERACTIVE else QUEUE_THINK

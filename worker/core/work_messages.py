@@ -1,4 +1,4 @@
-"""What a message on a queue carries: ids. Losing it, or getting it twice or late, changes nothing."""
+"""Messages on the queues carry only ids. A message that is lost, repeated or late changes no result."""
 
 from __future__ import annotations
 

@@ -135,8 +135,8 @@ class HotWrites(Protocol):
     """The hot-path writes over lists; the result has one entry per element, in the same order.
 
     Each element is one atomic write that lands once. If the answer to its commit was lost, it can be repeated with the
-    same token, and `worker.store.hot.readback` reads whether it had landed. A database error is raised
-    for the whole list, of which some elements may have landed.
+    same token, and `worker.store.hot.readback` reads whether it had landed. A database error is raised for the whole
+    list, of which some elements may have landed.
     """
 
     def claim_thinks(self, db: Database, leases: Sequence[Lease]) -> list[ThinkWork | None]:

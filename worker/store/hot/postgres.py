@@ -150,8 +150,8 @@ CLAIM_THINK, CLAIM_CALL, START_CALL = _claim_think(), _claim_call(), _start_call
 
 # ---- applies ----
 
-# psycopg remembers how a statement is read up to 4096 characters and 50 parameters. Beyond that it reads it each time,
-# which made an apply a third slower here: so nothing is written that a usual attempt leaves as it is.
+# psycopg caches how it parsed a statement only up to 4096 characters and 50 parameters. Parsing longer ones each time
+# made an apply a third slower here, so these statements write only what a usual attempt changes.
 
 
 def _then(first: Any, columns: tuple[str, ...], **following: Any) -> Select[Any]:
