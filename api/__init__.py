@@ -1,1 +1,1 @@
-"""The HTTP API: hand in questions, follow them, take results out."""
+"""The HTTP API: submit questions, follow them, fetch results."""

@@ -34,18 +34,18 @@ from worker.store.opening import open_store
 log = logging.getLogger(__name__)
 
 ABANDONED_S = 24 * 3600.0
-"""A submission that was not finished within a day has lost its sender."""
+"""A submission that is still unfinished after this long is discarded: its client is gone."""
 LEAST_READERS = 4
-"""So many requests are worked on at a time even where the database has few connections for each process."""
+"""Requests that are handled at once even if the process may hold only a few database connections."""
 
 
 def create_app(context: Context) -> FastAPI:
-    """The application over a given context; its admitter runs while the application does."""
+    """Returns the application for a context. Its admitter starts and stops with the application."""
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         app.state.rooms = Rooms()
-        # Fewer than there are connections, so that whoever hands in a question finds one, however many read.
+        # Fewer threads than connections, so that a submission always finds a connection, however many clients read.
         anyio.to_thread.current_default_thread_limiter().total_tokens = max(LEAST_READERS, context.settings.db_pool - 2)
         await run_in_threadpool(_tidy, context)
         context.admitter.start()
@@ -74,12 +74,12 @@ def _tidy(context: Context) -> None:
     try:
         discard_abandoned(context.store, ABANDONED_S)
     except SQLAlchemyError as error:
-        # Not migrated, or away for now: `/readyz` says so, and the API comes up all the same.
+        # The database is not migrated, or unreachable: `/readyz` reports it, and the API starts anyway.
         log.warning("Abandoned submissions could not be cleared away: %s", type(error).__name__)
 
 
 def app() -> FastAPI:
-    """The application as this process's settings describe it."""
+    """Returns the application configured by this process's settings."""
     settings = read_settings()
     store = open_store(settings.database, settings.db_pool, tested=True)
     sender = Dispatcher(celery_app, connect_redis(settings.redis))

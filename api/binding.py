@@ -1,4 +1,4 @@
-"""Which addresses the API may listen on, and under which names it may be called."""
+"""Which addresses the API may listen on, and which host names it accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach that address."""
+    """Returns whether only this machine can reach the address."""
     if host in LOOPBACK_NAMES:
         return True
     try:
@@ -21,7 +21,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_bind(host: str, settings: Settings) -> None:
-    """Raises `UserError` for an address beyond this machine when no key protects the API."""
+    """Raises `UserError` if the address is reachable from other machines and no key protects the API."""
     if is_loopback(host) or settings.admin_key:
         return
     message = f"The API would listen on {host}, where others can reach it, without a key."
@@ -29,14 +29,14 @@ def check_bind(host: str, settings: Settings) -> None:
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, without its port."""
+    """Returns the name in a Host header, without its port."""
     if header.startswith("["):
         return header.partition("]")[0] + "]"
     return header.partition(":")[0].lower()
 
 
 def same_origin(origin: str, scheme: str, host: str) -> bool:
-    """Whether an Origin header is the origin that a request was sent to: scheme, name and port."""
+    """Returns whether an Origin header equals the origin that the request was sent to: scheme, host and port."""
     given_scheme, _, given_host = origin.lower().partition("://")
     return given_scheme == scheme and _with_port(given_host, scheme) == _with_port(host.lower(), scheme)
 

@@ -1,4 +1,4 @@
-"""The bodies that two calls read piece by piece, as the schema describes them; `worker.questions` checks them."""
+"""Schemas of the two request bodies that are read as streams; `worker.questions` validates their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = "question,city\nHow many people live there?,Rome\n"
 
 
 class GivenQuestion(BaseModel):
-    """A question with what holds for it alone."""
+    """A question with its own options."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,17 +34,17 @@ class GivenQuestion(BaseModel):
 
 
 class GivenBatch(BatchOptions):
-    """Questions, and the options of their batch. With `template`, an item has the columns that it names."""
+    """Questions, and the options of their batch. With `template`, each item has the columns that the template names."""
 
     runs: list[Question | GivenQuestion | JsonObject] = Field(min_length=1)
 
 
 class GivenRun(RunOptions, GivenQuestion):
-    """One question, and how it is handed in."""
+    """One question, and the options of its submission."""
 
 
 SCHEMAS: tuple[type[BaseModel], ...] = (GivenBatch, GivenRun)
-"""What `api.schema` adds to the schemas that FastAPI finds."""
+"""Schemas that `api.schema` adds to those that FastAPI finds."""
 
 
 def _body(content: dict[str, Any]) -> dict[str, Any]:
@@ -63,9 +63,9 @@ RUN_BODY = _body({"application/json": _named(GivenRun, ASKED)})
 
 
 def batch_body(forms: dict[str, str]) -> dict[str, Any]:
-    """The body of a submission, and the query parameters that are its options where it is a stream of lines.
+    """Returns the schema of a submission's body, and of the query parameters that hold its options for line streams.
 
-    `forms` has the input format of each content type.
+    `forms` maps each content type to its input format.
     """
     said = {
         "jsonl": ("one JSON object a line", LINES),
@@ -85,7 +85,7 @@ def _options() -> list[dict[str, Any]]:
             "in": "query",
             "required": False,
             "schema": schema,
-            "description": "Beside a stream of lines only; a JSON body holds its options itself.",
+            "description": "For a stream of lines only; a JSON body contains its options.",
         }
         for name, schema in fields.items()
     ]

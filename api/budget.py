@@ -1,4 +1,4 @@
-"""What a batch with a budget needs to know of money before it is taken: prices, and what first calls may cost."""
+"""Checks a batch with a budget before it is accepted: known prices, and the upper bound of its first calls."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from worker.dialects import dialect
 from worker.dialects.prompt import system_prompt
 
 FRAME_BYTES = 200
-"""What surrounds a question and a system prompt in a request."""
+"""Bytes of a request around the question and the system prompt."""
 
 
 class FirstCalls:
-    """The upper bound of the first model calls of a batch's runs, gathered while its questions are read.
+    """The upper bound of the first model calls of a batch's runs, collected while its questions are read.
 
-    No run is given less than this of the budget; what a call really may cost is found when it is made.
+    Each run gets at least this share of the budget; the exact bound of a call is computed when it is made.
     """
 
     def __init__(self, context: Context) -> None:
@@ -27,13 +27,13 @@ class FirstCalls:
         self.most_usd = 0.0
 
     def check(self, config: RunConfig) -> None:
-        """Raises `UserError` where the price of the model is not known: a budget could not be kept."""
+        """Raises `UserError` if the model's price is unknown, since no budget could be enforced."""
         if self._context.prices.price(config.model) is None:
             message = f"The price of the model {config.model!r} is not known, so a budget cannot be kept."
             raise UserError(message, "Write it into a TOML file and name that in STEPMILL_PRICES_FILE.")
 
     def note(self, digest: str, config: RunConfig, question: str) -> None:
-        """One question more; `digest` names the configuration `config`."""
+        """Adds a question; `digest` identifies the configuration `config`."""
         size = len(question.encode("utf-8", "replace"))
         if size <= self._most.get(digest, -1):
             return

@@ -1,4 +1,4 @@
-"""What every endpoint works with."""
+"""The objects that every endpoint works with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.store.session import Store
 
 
 class Sender(Protocol):
-    """Who sends work messages and tells workers to stop; `worker.dispatch.Dispatcher` is one."""
+    """Sends work messages and tells workers to stop; implemented by `worker.dispatch.Dispatcher`."""
 
     def send(self, work_messages: Sequence[WorkMessage]) -> None: ...
 
@@ -49,7 +49,7 @@ class Admits(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """The store, the agents and tools there are, and how to set runs in motion."""
+    """The settings, the store, the agents and tools, and what sends, admits and scores runs."""
 
     settings: Settings
     store: Store
@@ -62,7 +62,7 @@ class Context:
     _configs: dict[str, RunConfig] = field(default_factory=dict)
 
     def configuration(self, digest: str) -> RunConfig:
-        """A stored configuration; they never change, so each is read once."""
+        """Returns a stored configuration. Configurations never change, so each is read once."""
         if digest not in self._configs:
             if len(self._configs) > 1_000:
                 self._configs.clear()
@@ -71,7 +71,7 @@ class Context:
 
 
 async def _of_request(request: Request) -> Context:
-    # Not a plain function, which would take a thread, and wait for one where all are taken.
+    # Async, because a plain function would run in a thread, and wait while all threads are busy.
     context: Context = request.app.state.context
     return context
 

@@ -1,4 +1,4 @@
-"""What the server answers before there is a request, in the same body as everywhere, and how long it waits for one."""
+"""Refusals before a request is complete, with the usual error body, and the time limit for its headers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from api.problems import refusal
 
 HEAD_S = 20.0
-"""The line and the headers of a request must be there so long after the connection, or after their first byte."""
+"""Time allowed for the request line and headers, from the connection or from their first byte."""
 MOST_HEAD_BYTES = 1_000_000
-"""Longer headers are refused. A query may hold a long template, of which a letter takes up to twelve bytes."""
+"""Longer headers are refused. A query may contain a long template, whose letters take up to twelve bytes each."""
 
 
 class Wire(HttpToolsProtocol):
-    """Refuses bytes that are no HTTP as the rest of the API refuses, and keeps no connection that asks nothing.
+    """Refuses bytes that are not HTTP with the API's usual error body, and closes connections that send no request.
 
-    The server itself bounds only the silence behind an answer, and the guard a body that is waited for. Left are
-    headers that do not come or never end, and bytes that go on coming when all is answered.
+    The server itself limits only the idle time after an answer, and `Guard` only the wait for a body. This class
+    limits headers that never arrive or never end, and bytes that keep arriving after the answer.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -54,7 +54,7 @@ class Wire(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(refusal(400, "bad_request", "This is not understood as HTTP.", "See /docs for what there is."))
+        self._refuse(refusal(400, "bad_request", "The request is not valid HTTP.", "See /docs for the calls."))
 
     @property
     def _answering(self) -> bool:
@@ -71,10 +71,10 @@ class Wire(HttpToolsProtocol):
             self._deadline = None
 
     def _too_late(self) -> None:
-        self._give_up(408, "timeout", f"The headers have not come within {HEAD_S:g} s.")
+        self._give_up(408, "timeout", f"The headers did not arrive within {HEAD_S:g} s.")
 
     def _give_up(self, status: int, code: str, message: str) -> None:
-        """Says why where a request has begun and no answer is under way; a silent connection is only closed."""
+        """Closes the connection. Sends the error first if a request has begun and no answer is being sent."""
         if self._in_head and not self._answering:
             self._refuse(refusal(status, code, message))
         else:

@@ -1,4 +1,4 @@
-"""HEAD, OPTIONS and `Allow`, for every address in the same way."""
+"""HEAD, OPTIONS and `Allow`, handled the same way for every path."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Ways = Sequence[tuple[Pattern[str], frozenset[str]]]
 
 
 def ways(routes: Iterable[BaseRoute]) -> Ways:
-    """The addresses of these routes, and the methods that each takes."""
+    """Returns the paths of these routes, and the methods that each accepts."""
     return [(route.path_regex, frozenset(route.methods or ())) for route in routes if isinstance(route, Route)]
 
 
 class Verbs:
-    """Answers OPTIONS, runs HEAD as a GET whose body is left out, and says in `scope` which methods there are."""
+    """Answers OPTIONS, runs HEAD as a GET without its body, and puts the allowed methods into `scope`."""
 
     def __init__(self, app: ASGIApp, known: Ways) -> None:
         self._app = app
@@ -47,7 +47,7 @@ class Verbs:
 
 
 async def _head(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """The start of the answer alone: what would follow, which may be endless, is not made."""
+    """Sends only the start of the answer. The body, which may be endless, is never produced."""
     with anyio.CancelScope() as rest:
 
         async def start_only(message: Message) -> None:

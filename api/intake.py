@@ -1,4 +1,4 @@
-"""Takes a stream of questions into the store, chunk by chunk: all of it or, on the first malformed line, nothing."""
+"""Stores a stream of questions in chunks. If a line is malformed, nothing of the submission is kept."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from worker.store.configurations import put_configuration
 from worker.store.queries.fleet import tools_of_workers
 
 CHUNK = 1_000
-"""Runs that one transaction stores."""
+"""Runs stored by one transaction."""
 SHOWN = 100
-"""Refused lines that the answer lists."""
+"""Most refused lines that the answer lists."""
 MAX_KEYS = 100
-"""Metadata keys that get a column of their own in tables."""
+"""Most metadata keys that get their own column in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What holds for every question that does not say otherwise."""
+    """Values for every question that does not set its own."""
 
     agent: str | None = None
     model: str | None = None
@@ -50,7 +50,7 @@ class Defaults:
 
 @dataclass(slots=True)
 class Taken:
-    """What became of a submission."""
+    """The outcome of a submission."""
 
     batch_id: str
     existing: bool = False
@@ -69,7 +69,7 @@ class Taken:
             self.refused.append(Refused(line, reason))
 
     def options(self) -> JsonObject:
-        """What exports and status need to know of the batch without reading its runs."""
+        """Returns what exports and status need to know about the batch without reading its runs."""
         keys = list(self.metadata_keys)
         return {
             "metadata_keys": keys,
@@ -96,14 +96,14 @@ class Intake:
         self._first_calls = FirstCalls(context) if new.budget_usd is not None else None
 
     def take(self, read: Iterable[Question | Refused], limit: int | None = None) -> Taken:
-        """Stores the first `limit` questions. Raises `UserError`; then nothing of the submission is left."""
-        # What holds for all is checked first, so that a wrong name is not reported as a fault of line 1.
+        """Stores the first `limit` questions. If it raises `UserError`, nothing of the submission is kept."""
+        # Shared options are checked first, so that a wrong name there is not reported as an error in line 1.
         self._configuration(Question(0, ""))
         try:
             batch_id, is_new = open_batch(self._context.store, self._new)
         except SubmissionBusy:
-            message = "The same submission is still being taken, and this one has waited for it."
-            raise Conflict(message, "Send it again later: it will find the batch.") from None
+            message = "The same submission is still being processed, and this one has waited for it."
+            raise Conflict(message, "Send it again later; it will then find the batch.") from None
         taken = Taken(batch_id, existing=not is_new)
         if not is_new:
             _drain(read)
@@ -113,9 +113,9 @@ class Intake:
             with signs_of_life(self._context.store, batch_id) if self._new.submission_key else nullcontext():
                 self._fill(taken, iter(read), limit)
         except SubmissionGone:
-            hint = "Ask for the batch again; the later submission goes on."
+            hint = "Read the batch again; the later submission continues."
             raise Conflict(
-                "This one gave no sign of life, and the same submission has taken its place.", hint
+                "This submission gave no sign of life, and the same one, sent again, has replaced it.", hint
             ) from None
         except BaseException:
             discard(self._context.store, batch_id)
@@ -125,8 +125,8 @@ class Intake:
     def _check_same(self, batch_id: str) -> None:
         before = fingerprint_of(self._context.store, batch_id)
         if before is not None and before != str(self._fingerprint):
-            message = f"This submission_key belongs to batch {batch_id}, whose questions or options were others."
-            raise Conflict(message, "Give each submission a key of its own; send the same one only to repeat it.")
+            message = f"This submission_key belongs to batch {batch_id}, whose questions or options are different."
+            raise Conflict(message, "Give each submission its own key; send the same key only to repeat a submission.")
 
     def _fill(self, taken: Taken, read: Iterator[Question | Refused], limit: int | None) -> None:
         while chunk := self._next_chunk(taken, read, CHUNK if limit is None else min(CHUNK, limit - taken.taken)):
@@ -171,7 +171,7 @@ class Intake:
     def _without_duplicates(
         self, taken: Taken, chunk: list[tuple[Question, NewRun]], seen: set[str]
     ) -> list[tuple[Question, NewRun]]:
-        """Of lines with the same id the first stays, which may be in an earlier chunk."""
+        """Keeps the first of several lines with the same id; it may be in an earlier chunk."""
         kept = []
         for question, run in chunk:
             if question.custom_id in seen:
@@ -184,7 +184,7 @@ class Intake:
 
     def _refuse(self, taken: Taken, line: int, reason: str) -> None:
         if not self._skip_invalid:
-            hint = "Nothing was taken. Mend the line, or pass --skip-invalid to leave such lines out."
+            hint = "Nothing was stored. Fix the line, or pass --skip-invalid to skip such lines."
             raise BadInputLine(f"Line {line} {reason}.".replace("..", "."), hint, line)
         taken.refuse(line, reason)
 
@@ -199,7 +199,7 @@ class Intake:
                 taken.more_metadata = True
 
     def _configuration(self, question: Question) -> str:
-        """The hash of what a question runs with. Raises `UserError` that names what is unknown."""
+        """Returns the digest of a question's configuration. Raises `UserError` that names what is unknown."""
         base = self._defaults
         agent, model = question.agent or base.agent, question.model or base.model
         dialect, max_steps = question.dialect or base.dialect, question.max_steps or base.max_steps
@@ -218,7 +218,7 @@ class Intake:
     def _check_tools(self, config: RunConfig) -> None:
         own = self._context.tools.tools
         if all(name in own for name in config.tools):
-            return  # as nearly always: what workers have need not be read
+            return  # the usual case: no need to read which tools workers have
         if self._known_tools is None:
             self._known_tools = set(own) | tools_of_workers(self._context.store)
         unknown = [name for name in config.tools if name not in self._known_tools]
@@ -240,5 +240,5 @@ def _first(taken: Taken) -> str:
 
 
 def _drain(read: Iterable[object]) -> None:
-    """Reads the rest without looking: a client that is still sending would miss the answer."""
+    """Reads and discards the rest, because a client that is still sending would miss the answer."""
     deque(read, maxlen=0)

@@ -1,4 +1,4 @@
-"""One listener for each process of the API: it hears which runs changed, and wakes the streams that follow them."""
+"""One listener per API process: it hears which runs changed, and wakes the streams that follow them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from redis.exceptions import RedisError
 log = logging.getLogger(__name__)
 
 QUIET_S = 10.0
-"""Nobody has followed anything for so long: the listener ends, and workers need not tell any more."""
+"""The listener stops after this long without streams, so that workers need not publish changes."""
 AGAIN_S = 1.0
 SLOW_S = 3.0
-"""How often a stream looks although nothing was heard."""
+"""Seconds between a stream's reads of the database while it hears nothing."""
 FAST_S = 0.5
-"""The same while nothing can be heard, and in its first moments, until every worker knows that somebody listens."""
+"""The same while Redis is away, and for the first `FIRST_S`, until every worker knows that a listener exists."""
 FIRST_S = 2.0
 
 MOST_RUNS = 2_000
-"""Ids that are kept for a stream which follows many runs."""
+"""Most run ids kept for a stream that follows many runs."""
 
 Heard = Callable[[], Iterator[Sequence[str]]]
 
 
 class Ear:
-    """What one stream hears. All of it is used in the event loop only."""
+    """Wakes one stream. Use it in the event loop only."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._event = asyncio.Event()
         self._began = time.monotonic()
         self.run_ids: set[str] = set()
-        """Runs that changed, for who follows many; bounded, since it is emptied only now and then."""
+        """Runs that changed, for streams that follow many. Bounded, because the stream empties it only now and then."""
 
     def tell(self, run_ids: Iterable[str]) -> None:
         if len(self.run_ids) < MOST_RUNS:
@@ -44,20 +44,20 @@ class Ear:
         self._event.set()
 
     async def wait(self) -> None:
-        """Until something was heard, or it is time to look all the same."""
+        """Waits until a change was heard, or until the next regular read is due."""
         fast = not self._listener.hears or time.monotonic() - self._began < FIRST_S
         with suppress(TimeoutError):
             await asyncio.wait_for(self._event.wait(), FAST_S if fast else SLOW_S)
         self._event.clear()
 
     async def wait_at_least(self, seconds: float, since: float) -> None:
-        """The same, but not before `seconds` have passed since a moment of the monotonic clock."""
+        """Waits as `wait` does, and until `seconds` have passed since the monotonic time `since`."""
         await self.wait()
         await asyncio.sleep(max(0.0, since + seconds - time.monotonic()))
 
 
 class Listener:
-    """Listens while somebody follows something. `heard` never ends by itself, and raises where Redis is away."""
+    """Listens while streams follow runs. `heard` never ends by itself, and raises while Redis is away."""
 
     def __init__(self, heard: Heard) -> None:
         self._heard = heard
@@ -70,7 +70,7 @@ class Listener:
 
     @contextmanager
     def follow(self, run_id: str | None = None) -> Iterator[Ear]:
-        """An ear for one run, or for all. To be used in the event loop."""
+        """Yields an `Ear` for one run, or for all runs if None. Use it in the event loop."""
         ear = Ear(self)
         ears = self._of_all if run_id is None else self._of_run.setdefault(run_id, set())
         ears.add(ear)
@@ -96,9 +96,9 @@ class Listener:
             try:
                 self._listen(loop)
             except (RedisError, OSError) as error:
-                log.warning("Changes of runs are not heard at the moment: %s", type(error).__name__)
+                log.warning("Changes of runs cannot be heard now: %s", type(error).__name__)
             except RuntimeError:
-                return  # the event loop is closed, and the process ends
+                return  # the event loop is closed: the process is ending
             finally:
                 self.hears = False
             time.sleep(AGAIN_S)

@@ -21,12 +21,12 @@ from worker.store.admission.submit import LOCAL_OWNER, NewBatch
 M = TypeVar("M", bound=BaseModel)
 
 MOST_RUNS = 1_000_000_000
-"""No batch has more; what counts runs stays a number that every database takes."""
+"""Most runs of a batch, so that counts fit every database's integers."""
 _COUNT = re.compile(r"[0-9]{1,10}")
 
 
 class BatchOptions(Given):
-    """What a batch may be told, beside its questions."""
+    """The options of a batch."""
 
     name: str = Field("", max_length=200)
     agent: str | None = None
@@ -47,7 +47,7 @@ class BatchOptions(Given):
         return Defaults(self.agent or None, self.model or None, self.dialect or None, self.max_steps)
 
     def rules(self, settings: Settings, others: bool = True) -> Rules:
-        """What holds for every line. Raises `Problem` for a template that cannot be read."""
+        """Returns the rules for every line. Raises `Problem` for an invalid template."""
         try:
             template = Template(self.template) if self.template else None
         except ValueError as error:
@@ -60,21 +60,21 @@ class BatchOptions(Given):
         return NewBatch(LOCAL_OWNER, self.name, self.klass, self.weight, key, count, percent, options, self.budget_usd)
 
     def _said(self) -> dict[str, Any]:
-        """What the submitter said, kept with the batch."""
+        """Returns the options that the client set; they are stored with the batch."""
         kept = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         kept.pop("submission_key", None)
         return kept
 
 
 class RunOptions(Given):
-    """How a single run is handed in; its question stands beside these."""
+    """The options of a single run; its question is in the same body."""
 
     klass: Klass = Klass.INTERACTIVE
     submission_key: str | None = Field(None, min_length=1, max_length=200)
 
 
 def checked(model: type[M], given: dict[str, Any]) -> M:
-    """The options as that model reads them; a wrong one is refused like any other value of a request."""
+    """Returns the options as an instance of `model`; an invalid one is refused like any other request value."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -82,7 +82,7 @@ def checked(model: type[M], given: dict[str, Any]) -> M:
 
 
 def parse_max_failures(value: int | str | None) -> tuple[int | None, float | None]:
-    """`N` or `P%` as a count or a percentage. Raises `Problem`."""
+    """Returns `N` or `P%` as a count or a percentage. Raises `Problem` for anything else."""
     if value is None or value == "":
         return None, None
     text = str(value).strip()
@@ -101,7 +101,7 @@ def parse_max_failures(value: int | str | None) -> tuple[int | None, float | Non
 
 
 def names_among(text: str, known: Collection[str], what: str) -> tuple[str, ...]:
-    """The names of a comma list. Raises `Problem` for one that is not known."""
+    """Returns the names in a comma-separated list. Raises `Problem` for an unknown one."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Lists in pages: a cursor says after which item the next page begins."""
+"""Pagination: a cursor says after which item the next page begins."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 
 
 def is_count(text: str) -> bool:
-    """Whether a text is a whole number in plain digits that every database takes."""
+    """Returns whether a text is a whole number in ASCII digits that fits every database."""
     return text.isascii() and text.isdigit() and len(text) <= 15
 
 
 def id_cursor(cursor: str | None, prefix: str) -> str | None:
-    """A cursor that is an id. Raises `Problem` for one that no page gave."""
+    """Returns a cursor that is an id. Raises `Problem` if it is not valid for this list."""
     if cursor is not None and not is_id(cursor, prefix):
         raise no_cursor(cursor)
     return cursor
 
 
 def no_cursor(cursor: str) -> Problem:
-    """It is none that a page gave."""
-    return Problem(f"The cursor {shown(cursor)} is none that a page of this list gave.", "Give the `next` of a page.")
+    """Returns the refusal of an invalid cursor."""
+    return Problem(f"The cursor {shown(cursor)} is not valid for this list.", "Use the `next` of a page of it.")
 
 
 def page(
     rows: Sequence[AnyRow], limit: int, view: Callable[[AnyRow], JsonObject], key: Callable[[AnyRow], str]
 ) -> JsonObject:
-    """A page of `limit` items from `limit + 1` rows: the extra one tells that there is more."""
+    """Returns a page of `limit` items from up to `limit + 1` rows: the extra row means that there are more."""
     shown = rows[:limit]
     return {"items": [view(row) for row in shown], "next": key(shown[-1]) if len(rows) > limit else None}

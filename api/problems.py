@@ -1,4 +1,4 @@
-"""Every refusal as `{"error": {"code", "message", "hint"}}`: one sentence, what to do, never a traceback."""
+"""Every error as `{"error": {"code", "message", "hint"}}`: one sentence and what to do, never a traceback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Problem(UserError):
 
 
 class BadInputLine(Problem):
-    """A line of the input is malformed; nothing was taken."""
+    """A line of the input is malformed; nothing was stored."""
 
     code = "bad_line"
 
@@ -49,7 +49,7 @@ class TooLarge(Problem):
 
 
 class Unsupported(Problem):
-    """The body is of a type that is not understood here."""
+    """The body has an unsupported content type."""
 
     status = 415
     code = "unsupported_type"
@@ -63,14 +63,14 @@ class NotFound(Problem):
 
 
 class Conflict(Problem):
-    """It is in no state for that."""
+    """The run or batch is in the wrong state for the request."""
 
     status = 409
     code = "conflict"
 
 
 class Busy(Problem):
-    """Too much of this client at once; later it will do."""
+    """Too many requests of this client at once; it may try again later."""
 
     status = 429
     code = "busy"
@@ -80,14 +80,14 @@ class Busy(Problem):
 
 
 class SlowBody(HTTPException):
-    """The body of a request does not come. Not a `Problem`: it must pass through whoever reads bodies."""
+    """A request body does not arrive. Not a `Problem`, because code that reads bodies must let it pass."""
 
     def __init__(self, said: str) -> None:
         super().__init__(408, said, {"connection": "close"})
 
 
 class LargeBody(HTTPException):
-    """A body grew beyond the bound while it came. Not a `Problem`, as with `SlowBody`."""
+    """A body exceeded the limit while it arrived. Not a `Problem`, for the same reason as `SlowBody`."""
 
     def __init__(self, most: int) -> None:
         super().__init__(413, f"The body is larger than {most:,} bytes", {"connection": "close"})
@@ -104,7 +104,7 @@ def no_run(run_id: str) -> NotFound:
 
 
 def refusal(status: int, code: str, message: str, hint: str = "", line: int | None = None) -> Response:
-    """The response that says so."""
+    """Returns the response for a refusal."""
     error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
     if line is not None:
         error["line"] = line
@@ -113,7 +113,7 @@ def refusal(status: int, code: str, message: str, hint: str = "", line: int | No
 
 
 def install(app: FastAPI) -> None:
-    """Makes the application answer every error in this form."""
+    """Makes the application answer every error with this body."""
     handlers: list[tuple[type[Exception], Any]] = [
         (UserError, _user_error),
         (RequestValidationError, _validation),
@@ -135,17 +135,17 @@ def _user_error(_request: Request, error: UserError) -> Response:
 def _validation(_request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return refusal(422, "bad_request", "The body is not valid JSON.", "See /docs for what is understood.")
+        return refusal(422, "bad_request", "The body is not valid JSON.", "See /docs for what is accepted.")
     if first["type"] == UNKNOWN_NAME:
-        return refusal(422, "bad_request", first["msg"], "See /docs for what is understood.")
+        return refusal(422, "bad_request", first["msg"], "See /docs for what is accepted.")
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "the request"
     given = "" if first["type"] == "missing" else f" is {shown(first.get('input'))}"
-    return refusal(422, "bad_request", f"{where}{given}: {first['msg']}.", "See /docs for what is understood.")
+    return refusal(422, "bad_request", f"{where}{given}: {first['msg']}.", "See /docs for what is accepted.")
 
 
 def _http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
-        return refusal(404, "not_found", f"There is nothing at {request.url.path}.", "See /docs for what there is.")
+        return refusal(404, "not_found", f"There is nothing at {request.url.path}.", "See /docs for the calls.")
     if error.status_code == 405:
         refused = refusal(405, "bad_request", f"{request.url.path} does not take {request.method}.", "See /docs.")
         refused.headers["allow"] = request.scope["allow"]

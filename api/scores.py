@@ -1,4 +1,4 @@
-"""Exact match and F1 of a batch, counted on demand and kept until more runs have ended."""
+"""Exact match and F1 of a batch, computed on demand and cached until more runs have ended."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from worker.store.queries.runs import Filter, all_of_batch
 from worker.store.session import AnyRow, Store
 
 OPEN_UP_TO = 20_000
-"""Larger batches are scored only once they have ended: counting reads every run."""
+"""Batches with more runs are scored only once they have ended, because scoring reads every run."""
 _KEPT = 1_000
 
 Shares = dict[str, float | int] | None
 
 
 class Scores:
-    """The scores of batches, as far as they were asked for."""
+    """Caches the scores of batches."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[tuple[Any, ...], Shares] = {}
 
     def of(self, batch: AnyRow) -> Shares:
-        """The scores over the ended runs of a batch that have an expected answer; None: not (yet) to be had."""
+        """Returns the scores over a batch's ended runs with an expected answer, or None if there are none (yet)."""
         ended = batch.succeeded + batch.failed + batch.cancelled
         if not ended or (batch.finished_at is None and batch.total > OPEN_UP_TO):
             return None

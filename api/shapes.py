@@ -1,4 +1,4 @@
-"""What the API answers with, as the schema describes it. `api.views` builds the answers, unchecked by these."""
+"""The shapes of the API's answers, for the schema. `api.views` builds the answers, which are not validated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 class Page(BaseModel, Generic[T]):
-    """Items, and the cursor of the next page; null: there is none."""
+    """Items, and the cursor of the next page (null: this is the last)."""
 
     items: list[T]
     next: str | None
@@ -29,7 +29,7 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The body of every refusal."""
+    """The body of every error."""
 
     error: ErrorDetail
 
@@ -43,7 +43,7 @@ class Tokens(BaseModel):
 
 
 class Waste(BaseModel):
-    """What was paid for nothing: repeated, lost and fenced-out attempts."""
+    """Usage of wasted attempts: repeated, lost and fenced-out ones."""
 
     tokens: int = 0
     cost_usd: float | None = None
@@ -69,7 +69,7 @@ class RunError(BaseModel):
 
 
 class Result(BaseModel):
-    """The result record of a run; of a run that cannot be shown only `run_id` and `error` are filled."""
+    """The result record of a run. If the run cannot be shown, only `run_id` and `error` are filled."""
 
     custom_id: str | None
     run_id: str | None
@@ -95,7 +95,7 @@ class Result(BaseModel):
 
 
 class Run(Result):
-    """A run as lists show it."""
+    """A run, as in lists."""
 
     reserved_usd: float
     batch_id: str
@@ -119,7 +119,7 @@ class Call(BaseModel):
 
 
 class Step(BaseModel):
-    """A model call and the tool calls that it asked for."""
+    """A model call and the tool calls that it requested."""
 
     step: int
     kind: str
@@ -169,13 +169,13 @@ class RunDetails(Run):
 
 
 class RunChanged(RunDetails):
-    """The run afterwards, and whether the call changed anything."""
+    """The run after the call, and whether the call changed anything."""
 
     changed: bool
 
 
 class Asked(BaseModel):
-    """The run that answers a question, and the batch that it is alone in."""
+    """The run of a question, and its batch, which contains no other run."""
 
     run_id: str
     batch_id: str
@@ -214,7 +214,7 @@ class AnsweredCall(BaseModel):
 
 
 class Artifact(BaseModel):
-    """A file that a tool kept; `href` is where it is read."""
+    """A file made by a tool; `href` is its URL."""
 
     id: str
     step: int
@@ -232,7 +232,7 @@ class Artifacts(BaseModel):
 
 
 class Refuses(BaseModel):
-    """Something that a model endpoint refuses, as it said."""
+    """Something that a model endpoint refuses, with its message."""
 
     feature: str
     value: Any

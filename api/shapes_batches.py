@@ -1,4 +1,4 @@
-"""The shapes of what is answered about batches."""
+"""The shapes of answers about batches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worker.core.states import BatchState, Klass
 
 
 class Batch(BaseModel):
-    """A batch as lists show it."""
+    """A batch, as in lists."""
 
     batch_id: str
     name: str
@@ -37,14 +37,14 @@ class Batch(BaseModel):
 
 
 class WaitingRuns(BaseModel):
-    """So many runs wait for this reason."""
+    """How many runs wait for one reason."""
 
     reason: str
     runs: int
 
 
 class BatchDetails(Batch):
-    """A batch as its own page shows it."""
+    """A batch in detail."""
 
     errors: dict[str, int]
     waiting: list[WaitingRuns]
@@ -53,26 +53,26 @@ class BatchDetails(Batch):
 
 
 class BatchChanged(BatchDetails):
-    """The batch afterwards, and whether the call changed anything."""
+    """The batch after the call, and whether the call changed anything."""
 
     changed: bool
 
 
 class BatchRetried(BatchChanged):
-    """The batch afterwards, and how many runs are queued anew."""
+    """The batch after the call, and how many runs are queued again."""
 
     retried: int
 
 
 class RefusedLine(BaseModel):
-    """A line of the input that was left out, and why."""
+    """A line of the input that was skipped, and why."""
 
     line: int
     reason: str
 
 
 class Submitted(BaseModel):
-    """What became of a submission."""
+    """The outcome of a submission."""
 
     batch_id: str
     name: str

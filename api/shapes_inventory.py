@@ -1,4 +1,4 @@
-"""What the API answers about its surroundings: endpoints, agents, tools, workers, queues, usage, health."""
+"""The shapes of answers about endpoints, agents, tools, workers, queues, usage and health."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.core.states import WorkerState
 
 
 class ModelEndpoint(BaseModel):
-    """A model endpoint, and why nobody may call it while it is paused."""
+    """A model endpoint, and why it is paused if it is."""
 
     endpoint_id: str
     base_url: str
@@ -27,13 +27,13 @@ class ModelEndpoint(BaseModel):
 
 
 class ModelChanged(ModelEndpoint):
-    """The endpoint afterwards, and whether (or how much) the call changed."""
+    """The endpoint after the call, and whether (or how much) the call changed."""
 
     changed: bool | int
 
 
 class AgentShown(BaseModel):
-    """An agent as a run of it would be configured now, or with the `problem` that prevents it."""
+    """An agent, as a new run would be configured now, or with the `problem` that prevents it."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -71,7 +71,7 @@ class ToolProblem(BaseModel):
 
 
 class Tools(Page[ToolShown]):
-    """The tools there are, and the modules that could not be loaded."""
+    """All tools, and the modules that could not be loaded."""
 
     problems: list[ToolProblem]
 
@@ -96,7 +96,7 @@ class WorkerShown(BaseModel):
 
 
 class QueueShown(BaseModel):
-    """A queue: work messages in Redis (null: Redis is away), due work that nobody has claimed, workers."""
+    """A queue: work messages in Redis (null: Redis is away), due work that is unclaimed, workers."""
 
     queue: str
     length: int | None
@@ -111,14 +111,14 @@ class InvariantCheck(BaseModel):
 
 
 class Violation(InvariantCheck):
-    """Something that must never be so, and is."""
+    """A rule that must always hold, and is violated now."""
 
     subject: Any
     seen: Any
 
 
 class Invariants(Page[Violation]):
-    """What is violated now, what live workers have counted, and what is looked at."""
+    """Present violations, the counts of live workers, and the rules that are checked."""
 
     counted: int
     checks: list[InvariantCheck]
@@ -129,7 +129,7 @@ class DayWaste(Waste):
 
 
 class Day(BaseModel):
-    """What a day (UTC) took."""
+    """Usage of one day (UTC)."""
 
     day: str
     model_calls: int
@@ -151,7 +151,7 @@ class Check(BaseModel):
 
 
 class Ready(BaseModel):
-    """Whether this process can do its work; `checks` by name."""
+    """Whether this process is ready; `checks` by name."""
 
     status: Literal["ready", "not ready"]
     checks: dict[str, Check]

@@ -1,4 +1,4 @@
-"""What a submission with a key shows of itself: signs of life while it is taken, and a fingerprint of what it holds."""
+"""A submission in progress: its signs of life, and the fingerprint that tells two submissions with one key apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Fingerprint:
-    """Tells one submission from another: its options, and every byte of its questions."""
+    """Hashes a submission: its options, and every byte of its questions."""
 
     def __init__(self, options: JsonObject) -> None:
         try:
@@ -30,7 +30,7 @@ class Fingerprint:
             raise Problem(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
 
     def over(self, body: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces; what has passed counts."""
+        """Yields the pieces of the body unchanged, and hashes each."""
         for piece in body:
             self._digest.update(piece)
             yield piece
@@ -41,7 +41,7 @@ class Fingerprint:
 
 @contextmanager
 def signs_of_life(store: Store, batch_id: str) -> Iterator[None]:
-    """Gives them while the block runs, however slowly a body comes."""
+    """Records signs of life while the block runs, however slowly the body arrives."""
     done = threading.Event()
     thread = threading.Thread(target=_beat, args=(store, batch_id, done), name=f"filling {batch_id}", daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Names in addresses and bodies that an endpoint does not know are refused, not passed over."""
+"""Refuses unknown query parameters and body fields instead of ignoring them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from api.problems import Problem
 from worker.core.given import shown, unknown_name
 
 STREAMED = frozenset({"/api/batches", "/api/runs"})
-"""Their POST reads its body itself, and knows the names in it."""
+"""Their POST reads its own body, and checks the names in it."""
 
 
 async def known_names_only(request: Request) -> None:
-    """Raises `Problem` for a query parameter, or a field of a body, that the endpoint would pass over."""
+    """Raises `Problem` for a query parameter or body field that the endpoint would ignore."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
@@ -28,7 +28,7 @@ async def known_names_only(request: Request) -> None:
 
 
 def each_once(request: Request) -> dict[str, str]:
-    """The query as a dict. Raises `Problem` for a name that is given twice."""
+    """Returns the query as a dict. Raises `Problem` for a name that is given twice."""
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name in found:
@@ -40,7 +40,7 @@ def each_once(request: Request) -> dict[str, str]:
 def _check_query(request: Request, known: frozenset[str]) -> None:
     for name in each_once(request):
         if name not in known:
-            raise Problem(unknown_name(name, known, "parameter"), "See /docs for what is understood.")
+            raise Problem(unknown_name(name, known, "parameter"), "See /docs for what is accepted.")
 
 
 def _check_empty(body: bytes, path: str, known: frozenset[str]) -> None:
@@ -59,6 +59,6 @@ def _check_empty(body: bytes, path: str, known: frozenset[str]) -> None:
 
 
 def _parameters(route: APIRoute) -> frozenset[str]:
-    """The query parameters of an endpoint."""
+    """Returns the query parameters of an endpoint."""
     flat = get_flat_params(route.dependant)
     return frozenset(one.alias for one in flat if getattr(one.field_info, "in_", None) == ParamTypes.query)

@@ -1,4 +1,4 @@
-"""A request's body as an iterator that a thread can read, while the event loop receives."""
+"""Lets a thread read a request's body as an iterator while the event loop receives it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from worker.core.errors import UserError
 T = TypeVar("T")
 
 UPLOADS_AT_ONCE = 8
-"""Uploads read at the same time; others wait, so that slow senders leave threads to the rest of the API."""
+"""Uploads read at once; others wait, so that slow clients leave threads for the rest of the API."""
 OF_ONE_CLIENT = 4
-"""Of these, how many may be of one client: an address with its key."""
+"""Uploads of one client (an address with its key) among these."""
 WAITING = 64
 """Uploads of one client that may wait for their turn."""
 WAIT_S = 120.0
-"""None waits longer for its turn."""
+"""Longest wait of an upload for its turn."""
 ASKED_AT_ONCE = 16
-"""Single questions taken at the same time, in a room of their own: no upload stands before them."""
+"""Single questions read at once. They have their own limit, so that they never wait for uploads."""
 _PIECE = 256 * 1024
 
 
 class Rooms:
-    """Who may work on a body, and how many at a time."""
+    """Limits how many request bodies are processed at once."""
 
     def __init__(self) -> None:
         self.asks = anyio.CapacityLimiter(ASKED_AT_ONCE)
@@ -44,16 +44,16 @@ class Rooms:
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
-        """Waits until this client may upload. Raises `Busy` where too many of its uploads wait, or for too long."""
+        """Waits for this client's turn. Raises `Busy` if too many of its uploads wait, or if it waits too long."""
         if self._here[client] >= OF_ONE_CLIENT + WAITING:
-            raise Busy(f"{self._here[client]} uploads of this client are under way.")
+            raise Busy(f"{self._here[client]} uploads of this client are in progress.")
         self._here[client] += 1
         mine = self._clients.setdefault(client, anyio.CapacityLimiter(OF_ONE_CLIENT))
         try:
             with anyio.move_on_after(WAIT_S) as waiting:
                 await mine.acquire()
             if waiting.cancelled_caught:
-                raise Busy(f"Other uploads of this client have been under way for {WAIT_S:.0f} s.")
+                raise Busy(f"Other uploads of this client have been in progress for {WAIT_S:.0f} s.")
             try:
                 yield
             finally:
@@ -67,7 +67,7 @@ class Rooms:
 async def read_in_thread(request: Request, max_bytes: int, use: Callable[[Iterator[bytes]], T]) -> T:
     """Runs `use` in a thread over the pieces of the body. Raises `TooLarge` past `max_bytes`.
 
-    Nobody takes a turn before a first piece is there: who only claims to send something holds up nobody.
+    A client gets its turn only once its first piece has arrived, so that one that sends nothing blocks no other.
     """
     pieces = _checked_pieces(request, max_bytes)
     rooms: Rooms = request.app.state.rooms
@@ -84,14 +84,14 @@ async def read_in_thread(request: Request, max_bytes: int, use: Callable[[Iterat
 
 
 async def read_whole(request: Request, max_bytes: int, use: Callable[[Iterator[bytes]], T]) -> T:
-    """Receives a small body, then runs `use` over it in a thread of the room for single questions."""
+    """Receives a small body, then runs `use` over it in a thread reserved for single questions."""
     body = b"".join([piece async for piece in _checked_pieces(request, max_bytes)])
     rooms: Rooms = request.app.state.rooms
     return await anyio.to_thread.run_sync(use, iter([body]), limiter=rooms.asks)
 
 
 def parsed(body: Iterator[bytes]) -> Any:
-    """A whole JSON body. Raises `Problem` for what is not JSON, lone surrogates included, which no database takes."""
+    """Parses a JSON body. Raises `Problem` if it is invalid; lone surrogates are, because databases reject them."""
     try:
         return orjson.loads(b"".join(body))
     except orjson.JSONDecodeError as error:
@@ -116,14 +116,14 @@ async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _checked_pieces(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    length = request.headers.get("content-length", "0")  # digits: the guard has looked
+    length = request.headers.get("content-length", "0")  # digits: the guard has checked
     if len(length) > 15 or int(length) > max_bytes:
         raise _too_large(max_bytes)
     return _pieces(request.stream(), max_bytes)
 
 
 async def _pieces(stream: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:
-    """Larger pieces than the network's: crossing to the thread costs more than reading."""
+    """Yields larger pieces than the network's, because each hand-over to the thread is expensive."""
     received, held = 0, bytearray()
     async for part in stream:
         received += len(part)

@@ -1,4 +1,4 @@
-"""Rows as the JSON that the API answers with."""
+"""Turns rows into the JSON of the API's answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def batch_view(row: AnyRow) -> JsonObject:
-    """A batch as lists show it."""
+    """Returns a batch as in lists."""
     by_state = {state: int(getattr(row, state)) for state in ENDED_STATES}
     ended = sum(by_state.values())
     rate, left = _pace(row, ended)
@@ -55,12 +55,12 @@ def batch_view(row: AnyRow) -> JsonObject:
 
 
 def money(usd: float) -> float:
-    """Dollars without the dust that sums of fractions leave."""
+    """Returns dollars without the rounding noise of floating-point sums."""
     return round(max(0.0, float(usd)), 10) if math.isfinite(usd) else 0.0
 
 
 def whole_waste(row: AnyRow) -> JsonObject:
-    """Beside tokens and cost, how long wasted attempts lasted and how many there were."""
+    """Returns the tokens, cost, seconds and number of wasted attempts."""
     return wasted(row) | {"seconds": round(float(row.wasted_s), 3), "attempts": int(row.wasted_attempts)}
 
 
@@ -71,7 +71,7 @@ def _max_failures(row: AnyRow) -> int | str | None:
 
 
 def _pace(row: AnyRow, ended: int) -> tuple[float | None, float | None]:
-    """Runs ended a second since the submission, and the seconds left at that pace."""
+    """Returns the runs ended per second since the submission, and the seconds left at that pace."""
     passed = (row.finished_at or row.now) - row.created_at
     if not ended or passed <= 0:
         return None, None
@@ -81,7 +81,7 @@ def _pace(row: AnyRow, ended: int) -> tuple[float | None, float | None]:
 
 
 def one_batch(here: Context, batch_id: str) -> AnyRow | None:
-    """A batch's row, with what its runs used that wait to be tried again."""
+    """Returns a batch's row, including the usage of runs that wait to be retried; None if there is no such batch."""
     row = get_batch(here.store, batch_id)
     if row is None or not (row.options or {}).get("retried"):
         return row
@@ -90,13 +90,13 @@ def one_batch(here: Context, batch_id: str) -> AnyRow | None:
 
 
 def batch_details(here: Context, row: AnyRow) -> JsonObject:
-    """A batch as its own page shows it."""
+    """Returns a batch in detail."""
     scores = here.scores.of(row) if (row.options or {}).get("scored") else None
     return batch_progress(here, row) | {"scores": scores}
 
 
 def batch_progress(here: Context, row: AnyRow) -> JsonObject:
-    """The same without scores, which take a look at every run."""
+    """Returns a batch in detail but without scores, which would read every run."""
     view = batch_view(row)
     view["errors"] = error_counts(here.store, row.id) if row.failed else {}
     view["waiting"] = [
@@ -107,7 +107,7 @@ def batch_progress(here: Context, row: AnyRow) -> JsonObject:
 
 
 def dialect_of(here: Context, row: AnyRow) -> str | None:
-    """The dialect of a run; None where its configuration is not on record any more."""
+    """Returns the dialect of a run; None if its configuration is no longer stored."""
     try:
         return here.configuration(row.config_hash).dialect
     except LookupError:
@@ -115,7 +115,7 @@ def dialect_of(here: Context, row: AnyRow) -> str | None:
 
 
 def record_of(here: Context, row: AnyRow) -> JsonObject:
-    """The result record of a run, or one that says why there is none: a row must not hide the others."""
+    """Returns the result record of a run, or one that says why there is none, so that one bad row hides no others."""
     try:
         return result_record(row, here.configuration(row.config_hash))
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -124,14 +124,14 @@ def record_of(here: Context, row: AnyRow) -> JsonObject:
 
 
 def run_view(here: Context, row: AnyRow) -> JsonObject:
-    """A run as lists show it: its result record, and where it belongs."""
+    """Returns a run as in lists: its result record, waste, batch, and whether it is paused."""
     record = record_of(here, row)
     more = {"wasted": whole_waste(row), "reserved_usd": money(row.reserved_usd)}
     return record | more | {"batch_id": row.batch_id, "paused": bool(row.paused)}
 
 
 def trace_view(steps: Sequence[tuple[AnyRow, Sequence[AnyRow]]]) -> list[JsonObject]:
-    """The steps of a run with their calls."""
+    """Returns the steps of a run with their calls."""
     return [step_view(step) | {"calls": [call_view(call) for call in calls]} for step, calls in steps]
 
 
@@ -188,7 +188,7 @@ def attempt_view(row: AnyRow) -> JsonObject:
 
 
 class Summed:
-    """A row some of whose values are replaced."""
+    """A row with some of its values replaced."""
 
     def __init__(self, row: Any, values: dict[str, Any]) -> None:
         self._row = row

@@ -1,1 +1,1 @@
-"""The endpoints, one file a concern."""
+"""The endpoints, one file per concern."""

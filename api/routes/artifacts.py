@@ -1,4 +1,4 @@
-"""Files that tools kept for a run: listed, and served so that a browser runs nothing of them."""
+"""Files made by a run's tools: listed, and served so that a browser executes nothing in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAFE = {
 
 @router.get("/runs/{run_id}/artifacts", **answers("list_artifacts", Artifacts, 404))
 def of_run(run_id: str, here: Here) -> JsonObject:
-    """The files of one run."""
+    """Lists the files of one run."""
     if get_run(here.store, run_id) is None:
         raise no_run(run_id)
     names = ("id", "step", "call", "name", "media_type", "size", "sha256", "created_at")
@@ -40,7 +40,7 @@ def of_run(run_id: str, here: Here) -> JsonObject:
 
 @router.get("/artifacts/{artifact_id}", **streams("get_artifact", {"*/*": "the file"}, 404))
 def read(artifact_id: str, here: Here) -> FileResponse:
-    """One file, with headers that let a browser show pictures and plain text, and run nothing."""
+    """Returns one file, with headers that let a browser show images and plain text, and execute nothing."""
     row = artifact(here.store, artifact_id)
     kept = here.settings.data_dir.absolute() / "artifacts"
     path = Path(row.path).absolute() if row is not None else None

@@ -1,4 +1,4 @@
-"""The events of a batch: how far it is, and which runs have ended, until it has ended itself."""
+"""The events of a batch: its progress and the runs that have ended, until the batch has ended."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from worker.store.queries.events import ended_among
 router = APIRouter(prefix="/api/batches", tags=["events"])
 
 NEWS = ("counts", "state", "paused_reason", "steps", "usage", "cost_usd", "errors", "waiting")
-"""What of a batch is worth an event when it has changed; rates and times change with every look."""
+"""A change of these fields is worth an event. Rates and times are left out: they change with every read."""
 LEAST_S = 1.0
-"""Between two looks at a batch, however much happens in it."""
+"""Least time between two reads of a batch, however much happens in it."""
 
 
 @router.get("/{batch_id}/events", **server_sent("follow_batch", ("progress", "run", "end", "error"), 404))
 async def events(batch_id: str, request: Request, here: Here, follow: bool = True, runs: bool = True) -> Response:
-    """Tells how far a batch is and, unless `runs` is false, which of its runs have ended, until it has ended."""
+    """Streams a batch's progress and, unless `runs` is false, the runs that have ended, until the batch has ended."""
     if await run_in_threadpool(one_batch, here, batch_id) is None:
         raise no_batch(batch_id)
     stream = _Stream(here, request.app.state.listener, batch_id, runs)
@@ -85,7 +85,7 @@ class _Stream:
         return [*news, message("end", view)] if self.ended else news
 
     def _ended_runs(self, run_ids: list[str]) -> list[JsonObject]:
-        """A run that was told, and has not ended anew, is not told again."""
+        """Returns the runs that have ended and were not yet reported; one that was retried is reported again."""
         if len(self._told) > 10_000:
             self._told.clear()
         rows = ended_among(self.here.store, self.batch_id, run_ids) if run_ids else []

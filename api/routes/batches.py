@@ -1,4 +1,4 @@
-"""Batches: hand in, look at, stop, pause, resume, try again."""
+"""Batches: submit, read, cancel, pause, resume, retry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from worker.store.queries.common import get_batch, list_batches
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 
 MAX_JSON_BYTES = 64_000_000
-"""A JSON body is held in memory, so it is bounded; the streamed forms are not held."""
+"""Limit of a JSON body, which is held in memory; streamed bodies are not."""
 
 FORMS = {
     "application/x-ndjson": "jsonl",
@@ -55,7 +55,7 @@ Submitted = tuple[Taken, BatchOptions, list[str]]
 
 @router.post("", **_SUBMIT)
 async def submit(request: Request, response: Response, here: Here) -> JsonObject:
-    """Takes questions as JSON (`runs` and options), or as a stream of lines with the options in the query."""
+    """Accepts questions as JSON (`runs` and options), or as a stream of lines with the options in the query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         if request.query_params:
@@ -131,14 +131,14 @@ def list_them(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JsonObject:
-    """Batches, newest first."""
+    """Lists batches, newest first."""
     rows = list_batches(here.store, limit + 1, id_cursor(cursor, "batch"), state, paused, name)
     return page(rows, limit, batch_view, lambda row: str(row.id))
 
 
 @router.get("/{batch_id}", **answers("get_batch", BatchDetails, 404))
 def read(batch_id: str, here: Here) -> JsonObject:
-    """One batch: counts, sums, errors, what waits and why, scores."""
+    """Returns one batch: counts, totals, errors, what waits and why, scores."""
     return _details(here, batch_id)
 
 
@@ -151,7 +151,7 @@ def _details(here: Context, batch_id: str) -> JsonObject:
 
 @router.post("/{batch_id}/cancel", **answers("cancel_batch", BatchChanged, 404, *WITH_BODY))
 def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
-    """Ends a batch at once; its rows follow in chunks, those in motion first."""
+    """Cancels a batch at once; its runs follow in chunks, those in motion first."""
     _details(here, batch_id)
     changed = cancel_batch(here.store, batch_id)
     if changed:
@@ -161,7 +161,7 @@ def cancel(batch_id: str, here: Here, later: BackgroundTasks) -> JsonObject:
 
 
 def _cancel_rest(here: Context, batch_id: str) -> None:
-    """What is not reached here (this process may end) a sweeper does."""
+    """Cancels the remaining runs. If this process ends first, a sweeper finishes the work."""
     while (stopped := cancel_chunk(here.store, batch_id)).run_ids:
         _cancelled(here, stopped)
     here.admitter.wake()
@@ -174,7 +174,7 @@ def _cancelled(here: Context, stopped: Stopped) -> None:
 
 @router.post("/{batch_id}/pause", **answers("pause_batch", BatchChanged, 404, *WITH_BODY))
 def pause(batch_id: str, here: Here) -> JsonObject:
-    """After it no step of the batch starts."""
+    """Pauses a batch: no new step of it starts."""
     _details(here, batch_id)
     changed = pause_batch(here.store, batch_id)
     return _details(here, batch_id) | {"changed": changed}
@@ -182,7 +182,7 @@ def pause(batch_id: str, here: Here) -> JsonObject:
 
 @router.post("/{batch_id}/resume", **answers("resume_batch", BatchChanged, 404, 409, *WITH_BODY))
 def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(gt=0, le=1e9)] = None) -> JsonObject:
-    """Lets a paused batch go on, where one has a budget with another."""
+    """Resumes a paused batch; `budget_usd` raises its budget, if it has one."""
     found = _details(here, batch_id)
     if budget_usd is None and found["paused_reason"] == "budget":
         hint = f"Give it more: stepmill batch resume {batch_id} --budget USD"
@@ -190,7 +190,7 @@ def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(
     if budget_usd is not None and found["budget_usd"] is None:
         raise Conflict("The batch has no budget that could be raised.", "A batch is given one when it is submitted.")
     if budget_usd is not None and budget_usd < found["budget_usd"]:
-        # What is allotted is already promised to runs in motion.
+        # The allotted amount is already reserved for runs in motion.
         raise Conflict(f"A budget can only be raised, and this one is ${found['budget_usd']:.2f} already.")
     changed = resume_batch(here.store, batch_id, budget_usd)
     here.admitter.wake()
@@ -199,7 +199,7 @@ def resume(batch_id: str, here: Here, budget_usd: Annotated[float | None, Query(
 
 @router.post("/{batch_id}/retry", **answers("retry_batch", BatchRetried, 404, 409, *WITH_BODY))
 def retry(batch_id: str, here: Here, codes: Annotated[str, Query()] = "") -> JsonObject:
-    """Tries failed runs again, all or those with one of the codes (`cancelled` for cancelled ones)."""
+    """Queues failed runs again: all, or those with one of the codes (`cancelled` for cancelled ones)."""
     _details(here, batch_id)
     wanted = names_among(codes, {*ErrorCode, CANCELLED}, "codes")
     try:

@@ -1,4 +1,4 @@
-"""The events of a run as server-sent events: what has happened, then what happens, until the run has ended."""
+"""The events of a run as server-sent events: past ones first, then new ones, until the run has ended."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ MOST_EVENTS = 10**15
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 IDLE = b": idle\n\n"
 IDLE_S = 10.0
-"""A comment at least this often, so that nobody on the way takes the connection for dead."""
+"""A comment is sent at least this often, so that no proxy closes the connection as idle."""
 STATUS_S = 1.0
-"""Why a run waits is worth a look no more often than this."""
+"""Least time between two reads of why a run waits."""
 
 
 @router.get("/{run_id}/events", **_EVENTS)
@@ -64,7 +64,7 @@ async def events(
     if run is None:
         raise no_run(run_id)
     if run.state in ENDED and run.event <= after:
-        return Response(status_code=204)  # tells a browser's EventSource not to come back
+        return Response(status_code=204)  # tells a browser's EventSource not to reconnect
     stream = _Stream(here, request.app.state.listener, run_id, after)
     return StreamingResponse(stream.messages(follow), media_type="text/event-stream", headers=HEADERS)
 
@@ -92,7 +92,7 @@ class _Stream:
                 await ear.wait()
 
     def _news(self) -> list[bytes]:
-        """What has happened; where it cannot be told, an event says so and is the last: who follows comes back."""
+        """Returns the new events, or if they cannot be read, a last event that says so; the client then reconnects."""
         try:
             return self._look()
         except Exception as error:
@@ -100,7 +100,7 @@ class _Stream:
             return [broken_off(f"run {self.run_id}", error)]
 
     def _look(self) -> list[bytes]:
-        """What has happened since the last look."""
+        """Returns the events since the last read."""
         run = get_run(self.here.store, self.run_id)
         if run is None:
             self.ended = True
@@ -112,7 +112,7 @@ class _Stream:
         return [*self._rendered(found), *([message("status", status)] if status else [])]
 
     def _rendered(self, found: list[Event]) -> list[bytes]:
-        """Of events that share a number only the last carries it: who reconnects in between gets all of them again."""
+        """Puts a number that events share on the last of them only, so that a client that reconnects misses none."""
         last_of = {event.number: n for n, event in enumerate(found)}
         return [
             message(event.kind, self._data(event), event.number if last_of[event.number] == n else None)
@@ -125,7 +125,7 @@ class _Stream:
         return _DATA[event.kind](event)
 
     def _new_status(self, run: AnyRow) -> JsonObject | None:
-        """State, phase and reason to wait, when they have changed."""
+        """Returns state, phase and reason to wait if they have changed, otherwise None."""
         moved = (run.state, run.phase) != (self._status.get("state"), self._status.get("phase"))
         if self.ended or not (moved or time.monotonic() - self._status_at > STATUS_S):
             return None
@@ -140,7 +140,7 @@ class _Stream:
 
 
 def broken_off(what: str, error: Exception) -> bytes:
-    """The last event of a stream that cannot go on."""
+    """Returns the last event of a stream that cannot continue."""
     log.exception("The events of %s break off", what)
     away = isinstance(error, SQLAlchemyError)
     said = "the database cannot be reached" if away else f"something went wrong ({type(error).__name__})"
@@ -148,7 +148,7 @@ def broken_off(what: str, error: Exception) -> bytes:
 
 
 def message(kind: str, data: JsonObject, number: int | None = None) -> bytes:
-    """One server-sent event."""
+    """Returns one server-sent event."""
     try:
         written = orjson.dumps(data)
     except TypeError as error:

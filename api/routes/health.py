@@ -23,13 +23,13 @@ _READY["responses"][503] = {"model": Ready, "description": "It cannot work; `che
 
 @router.get("/healthz", **answers("is_alive", Alive))
 async def healthz() -> JsonObject:
-    """The process answers."""
+    """Answers 200 while the process runs."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", **_READY)
 def readyz(here: Here, response: Response) -> JsonObject:
-    """Database, migrations and Redis are there, and runs that wait are admitted."""
+    """Checks database, migrations and Redis, and that waiting runs are being admitted."""
     checks = {name: _checked(check, here) for name, check in _CHECKS.items()}
     ready = all(check["ok"] for check in checks.values())
     if not ready:

@@ -25,7 +25,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class Which(Given):
-    """Which of the calls that wait; not needed while there is one."""
+    """Selects a waiting call; needed only if several wait."""
 
     step: int | None = Field(None, ge=1, le=1_000_000)
     call: int | None = Field(None, ge=1, le=1_000_000)
@@ -38,20 +38,20 @@ class Refusal(Which):
 
 
 class Reply(Which):
-    """What a person says, as the model will read it."""
+    """A person's reply, as the model will read it."""
 
     text: Text
 
 
 @router.get("/{run_id}/held", **answers("list_held_calls", HeldCalls, 404))
 def waiting(run_id: str, here: Here) -> JsonObject:
-    """The calls of a run that wait for a person."""
+    """Lists the calls of a run that wait for a person."""
     return {"held": [asdict(one) for one in _held(here, run_id)]}
 
 
 @router.post("/{run_id}/approve", **answers("approve_call", Approved, 404, 409, *WITH_BODY))
 def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
-    """Lets a call begin."""
+    """Approves a call that waits for approval: it may start."""
     one = _one(here, run_id, which or Which(), "approval")
     work_messages = held.approve(here.store, one)
     if work_messages is None:
@@ -63,7 +63,7 @@ def approve(run_id: str, here: Here, which: Which | None = None) -> JsonObject:
 
 @router.post("/{run_id}/refuse", **answers("refuse_call", RefusedCall, 404, 409, *WITH_BODY))
 def refuse(run_id: str, here: Here, refusal: Refusal | None = None) -> JsonObject:
-    """Ends a call that waits for approval: the model reads that a person refused it, and why."""
+    """Refuses a call that waits for approval; the model reads that a person refused it, and why."""
     said = refusal or Refusal()
     one = _one(here, run_id, said, "approval")
     _finish(here, one, f"A person refused this call of {one.tool}: {said.reason}", Outcome.ERROR)
@@ -72,7 +72,7 @@ def refuse(run_id: str, here: Here, refusal: Refusal | None = None) -> JsonObjec
 
 @router.post("/{run_id}/answer", **answers("answer_call", AnsweredCall, 404, 409, *WITH_BODY))
 def answer(run_id: str, here: Here, reply: Reply) -> JsonObject:
-    """Gives the answer of a person to a run that asked for one."""
+    """Gives a person's answer to a run that asked for one."""
     one = _one(here, run_id, reply, "answer")
     _finish(here, one, reply.text, Outcome.OK)
     return {"run_id": run_id, "answered": asdict(one)}
@@ -94,7 +94,7 @@ def _held(here: Context, run_id: str) -> list[HeldCall]:
 
 
 def _one(here: Context, run_id: str, which: Which, kind: str) -> HeldCall:
-    """The call that is meant. Raises `Conflict` where none waits, or where several do and none was named."""
+    """Returns the selected call. Raises `Conflict` if none waits, or if several do and none was named."""
     found = [
         one
         for one in _held(here, run_id)

@@ -1,4 +1,4 @@
-"""What there is: agents, tools, workers, queues."""
+"""Lists agents, tools, workers, queues and violated invariants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WATCHED = (*HOT, STANDS_STILL, *SET_ASIDE)
 
 @router.get("/agents", **answers("list_agents", Page[AgentShown]))
 def agents(here: Here) -> JsonObject:
-    """The agents, each as a run of it would be configured now."""
+    """Lists the agents, each as a new run would be configured now."""
     return {"items": [_agent(here, name) for name in sorted(here.agents.agents)], "next": None}
 
 
@@ -39,7 +39,7 @@ def _agent(here: Context, name: str) -> JsonObject:
 
 @router.get("/tools", **answers("list_tools", Tools))
 def tools(here: Here) -> JsonObject:
-    """The tools, their limits, and how many workers serve each."""
+    """Lists the tools, their limits, and how many workers serve each."""
     workers = serving(here.store)
     items = [
         {
@@ -62,7 +62,7 @@ def tools(here: Here) -> JsonObject:
 
 @router.get("/workers", **answers("list_workers", Page[WorkerShown]))
 def workers(here: Here, all: bool = False) -> JsonObject:
-    """The worker processes that are alive, or all that there were."""
+    """Lists the live worker processes, or with `all` past ones too."""
     names = ("name", "host", "pid", "queues", "pool", "slots", "tools", "state", "stuck", "violations")
     items = [
         {"worker_id": row.id}
@@ -75,7 +75,7 @@ def workers(here: Here, all: bool = False) -> JsonObject:
 
 @router.get("/invariants", **answers("check_invariants", Invariants))
 def invariants(here: Here) -> JsonObject:
-    """What must always be true of hot set and admission: what violates it now, and what live workers have counted."""
+    """Lists violations of the rules for hot set and admission, and the counts of live workers."""
     items = [
         {"name": one.name, "says": one.says, "subject": one.subject, "seen": one.seen}
         for one in check(here.store, invariants=WATCHED)
@@ -87,7 +87,7 @@ def invariants(here: Here) -> JsonObject:
 
 @router.get("/queues", **answers("list_queues", Page[QueueShown]))
 def queues(here: Here) -> JsonObject:
-    """For each queue its length in Redis, the due work that nobody has claimed, and how many workers it has."""
+    """Lists for each queue its length in Redis, its due but unclaimed work, and its workers."""
     workers, waiting = serving(here.store), waiting_by_queue(here.store)
     usual = {QUEUE_THINK, *(tool.queue for tool in here.tools.tools.values())}
     names = {QUEUE_INTERACTIVE, *usual, *map(quarantine_queue, usual), *workers, *waiting}

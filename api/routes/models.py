@@ -1,4 +1,4 @@
-"""Model endpoints: which are paused, why and what to do; what each refuses; paused, resumed, forgotten by hand."""
+"""Model endpoints: which are paused, why and what to do, and what each refuses; pause, resume, forget."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 
 
 class Why(Given):
-    """What is told to everybody whose run waits."""
+    """The reason that waiting runs show."""
 
     reason: Reason = "it was paused by hand"
 
 
 @router.get("", **answers("list_models", Page[ModelEndpoint]))
 def models(here: Here) -> JsonObject:
-    """The endpoints that the agents use, and every other one that is on record."""
+    """Lists the endpoints that the agents use, and every other stored one."""
     learned = all_learned(here.store)
     return {"items": [_view(one, learned) for one in _known(here).values()], "next": None}
 
 
 @router.post("/{endpoint_id}/pause", **answers("pause_model", ModelChanged, 404, *WITH_BODY))
 def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObject:
-    """Lets nobody call this endpoint until it is resumed."""
+    """Pauses an endpoint: it gets no calls until it is resumed."""
     one = _found(here, endpoint_id)
     changed = one.paused_by in (None, "stepmill") or one.reason is None
     if changed:
@@ -55,7 +55,7 @@ def pause_model(endpoint_id: str, here: Here, why: Why | None = None) -> JsonObj
 
 @router.post("/{endpoint_id}/resume", **answers("resume_model", ModelChanged, 404, *WITH_BODY))
 def resume_model(endpoint_id: str, here: Here) -> JsonObject:
-    """Lets it be called again; its waiting runs go on as slots come free."""
+    """Resumes an endpoint; its waiting runs continue as slots become free."""
     _found(here, endpoint_id)
     changed = resume(here.store, endpoint_id)
     here.admitter.wake()
@@ -64,7 +64,7 @@ def resume_model(endpoint_id: str, here: Here) -> JsonObject:
 
 @router.post("/{endpoint_id}/forget", **answers("forget_model", ModelChanged, 404, *WITH_BODY))
 def forget_model(endpoint_id: str, here: Here) -> JsonObject:
-    """Forgets what the endpoint refuses; `changed` says how many things that were."""
+    """Forgets what the endpoint refuses; `changed` is the number of entries."""
     _found(here, endpoint_id)
     changed = forget(here.store, endpoint_id)
     return _seen(here, endpoint_id) | {"changed": changed}
@@ -81,7 +81,7 @@ def _of_agents(here: Context) -> list[EndpointSettings]:
         try:
             found.append(endpoint_of(here.agents.configuration(name), here.settings.practice_url))
         except UserError:
-            continue  # an agent that cannot be asked, or a practice model that does not run: `/api/agents` tells
+            continue  # an agent that cannot run, or a practice model that is not running: `/api/agents` says why
     return found
 
 

@@ -1,4 +1,4 @@
-"""The schema as a page to read and to try, from files of this package alone."""
+"""The schema as an interactive page, made only of files in this package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILES = {
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
 }
 _HEADERS = {
-    # Styles stand in attributes, and icons in the style sheet; nothing else comes from anywhere but here.
+    # The page has inline styles, and data: icons in its style sheet; everything else comes from this server.
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -31,13 +31,13 @@ _HEADERS = {
 
 @router.get("")
 def page() -> FileResponse:
-    """The page; the key is entered in it (Authorize)."""
+    """Returns the page; enter the key with Authorize."""
     return FileResponse(_PAGES / "docs.html", media_type="text/html", headers=_HEADERS)
 
 
 @router.get("/{name}")
 def part(name: str) -> FileResponse:
-    """A script or a style sheet of the page."""
+    """Returns a script or a style sheet of the page."""
     if name not in _FILES:
         raise NotFound(f"There is no {name!r} among the files of /docs.")
     path, media_type = _FILES[name]

@@ -1,4 +1,4 @@
-"""The results of a batch as a stream, in the input's order, also while it runs."""
+"""The results of a batch as a stream, in input order, even while it runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _WRITTEN = {
 }
 ROW_GROUP = 5_000
 GROUP_CHARS = 16_000_000
-"""Rows read together for Parquet, whose groups should not be small."""
+"""Characters read at once for Parquet, whose row groups should not be small."""
 WITH_STEPS = 20
-"""Rows read together where the steps of each come along, which are many times as large."""
+"""Rows read at once if their steps are included, which makes them many times larger."""
 
 
 @router.get("/{batch_id}/results", **streams("get_results", _WRITTEN, 404))
@@ -45,7 +45,7 @@ def results(
     with_steps: bool = False,
     excel_safe: bool = False,
 ) -> StreamingResponse:
-    """Result records; `only` names states or error codes."""
+    """Streams result records; `only` selects states or error codes."""
     row = get_batch(here.store, batch_id)
     if row is None:
         raise no_batch(batch_id)
@@ -60,7 +60,7 @@ def results(
 
 
 def _page_of(format: str, with_steps: bool) -> tuple[int, int]:
-    """How many rows, and how much text, are in memory at a time for one reader."""
+    """Returns how many rows, and how many characters, one reader may hold in memory at a time."""
     if format == "parquet":
         return ROW_GROUP, GROUP_CHARS
     return (WITH_STEPS if with_steps else PAGE), PAGE_CHARS

@@ -1,4 +1,4 @@
-"""Single runs: ask, look at, stop, pause, resume, try again."""
+"""Single runs: ask, read, cancel, pause, resume, retry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ASK["responses"][200] = {"model": Asked, "description": "This submission_key ha
 
 @router.post("", **_ASK)
 async def ask(request: Request, response: Response, here: Here) -> JsonObject:
-    """Takes one question; it becomes a batch of its own."""
+    """Accepts one question, which becomes a batch of its own."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", JSON):
         raise Unsupported(f"A question of the type {shown(kind)} is not understood.", f"Send {JSON}.")
@@ -84,7 +84,7 @@ def list_them(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JsonObject:
-    """Runs of a batch in the input's order, or of all batches, newest first."""
+    """Lists the runs of a batch in input order, or of all batches, newest first."""
     which = Filter(batch, (state.value,) if state else (), error.value if error else None, custom_id)
     if batch is None:
         rows = page_of_all(here.store, which, id_cursor(cursor, "run"), limit + 1)
@@ -99,7 +99,7 @@ def list_them(
 
 @router.get("/{run_id}", **answers("get_run", RunDetails, 404))
 def read(run_id: str, here: Here) -> JsonObject:
-    """One run with its steps, calls and attempts, and why it waits."""
+    """Returns one run with its steps, calls and attempts, and why it waits."""
     return _details(here, _found(here, run_id))
 
 
@@ -134,7 +134,7 @@ def _changed(here: Context, run_id: str, changed: bool) -> JsonObject:
 
 @router.post("/{run_id}/cancel", **answers("cancel_run", RunChanged, 404, *WITH_BODY))
 def cancel(run_id: str, here: Here) -> JsonObject:
-    """Ends a run at once, whatever it is doing."""
+    """Cancels a run at once, whatever it is doing."""
     _found(here, run_id)
     stopped = cancel_run(here.store, run_id)
     if stopped is not None:
@@ -145,14 +145,14 @@ def cancel(run_id: str, here: Here) -> JsonObject:
 
 @router.post("/{run_id}/pause", **answers("pause_run", RunChanged, 404, *WITH_BODY))
 def pause(run_id: str, here: Here) -> JsonObject:
-    """After it no step of the run starts."""
+    """Pauses a run: no new step of it starts."""
     _found(here, run_id)
     return _changed(here, run_id, pause_run(here.store, run_id))
 
 
 @router.post("/{run_id}/resume", **answers("resume_run", RunChanged, 404, *WITH_BODY))
 def resume(run_id: str, here: Here) -> JsonObject:
-    """Lets a paused run go on."""
+    """Resumes a paused run."""
     _found(here, run_id)
     changed = resume_run(here.store, run_id)
     here.admitter.wake()
@@ -161,7 +161,7 @@ def resume(run_id: str, here: Here) -> JsonObject:
 
 @router.post("/{run_id}/retry", **answers("retry_run", RunChanged, 404, 409, *WITH_BODY))
 def retry(run_id: str, here: Here) -> JsonObject:
-    """Queues a failed or cancelled run anew; it goes on after its last whole step where that is sound."""
+    """Queues a failed or cancelled run again; it continues after its last complete step if that is safe."""
     row = _found(here, run_id)
     try:
         changed = retry_run(here.store, run_id)

@@ -1,4 +1,4 @@
-"""What each day took: calls, tokens, money, and what of it was wasted."""
+"""Daily usage: calls, tokens, money, and how much of it was wasted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ router = APIRouter(prefix="/api", tags=["look"])
 
 @router.get("/usage", **answers("usage_by_day", Page[Day]))
 def by_day(here: Here, days: Annotated[int, Query(ge=1, le=366)] = 7) -> JsonObject:
-    """The last days (UTC) on which anything was attempted, the latest first."""
+    """Lists the last days (UTC) with any attempt, latest first."""
     return {"items": [_day(row) for row in usage_by_day(here.store, days)], "next": None}
 
 
 def _day(row: AnyRow) -> JsonObject:
-    """A cost that is not known is null; where only some calls' is unknown, they are counted beside the sum."""
+    """Returns one day. A cost is null if unknown; if it is unknown for some calls only, they are counted apart."""
     known = row.priced or not row.unpriced
     return {
         "day": datetime.fromtimestamp(row.day * DAY_S, UTC).date().isoformat(),

@@ -240,7 +240,7 @@ def test_headers_that_do_not_come_are_given_up_after_the_stated_time(port: int, 
         wire.sendall(sent)
         head, _, body = heard(wire).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n") and b"connection: close" in head
-    assert json.loads(body)["error"]["message"] == "The headers have not come within 0.5 s."
+    assert json.loads(body)["error"]["message"] == "The headers did not arrive within 0.5 s."
 
 
 @ON_ONE

@@ -93,7 +93,7 @@ def test_a_body_that_does_not_come_is_given_up_after_the_stated_time(
     address: str, store: Store, impatient: None, path: str
 ) -> None:
     answer = said(begin(address, path))
-    assert answer.startswith("HTTP/1.1 408") and "Nothing of the body has come for 1 s" in answer
+    assert answer.startswith("HTTP/1.1 408") and "No part of the body has arrived for 1 s" in answer
     assert counted(store) == (0, 0)
 
 
