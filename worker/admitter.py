@@ -1,4 +1,4 @@
-"""The thread that admits: woken by submit, end, resume and un-park, it fills free slots and sends their messages."""
+"""The admitter thread: woken by submit, end, resume and un-park, it fills free slots and sends their messages."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from worker.store.session import Store
 log = logging.getLogger(__name__)
 
 PAUSE_S = 0.1
-"""Between two admissions: a stream of endings is settled by the dozen; the first wake after a rest does not wait."""
+"""Seconds between admissions, so that a stream of endings is settled in groups; the first wake does not wait."""
 
 IDLE_S = 10.0
-"""Without a wake one admits this often, so that the last success on record tells whether admission is possible."""
+"""Seconds after which it admits without a wake, so that the time of the last success shows whether admission works."""
 
 
 def capacity_of(settings: Settings) -> Capacity:
-    """The size of the hot set as the settings give it."""
+    """Returns the size of the hot set from the settings."""
     return Capacity(settings.hot_set, settings.interactive_reserve, settings.parked_per_batch)
 
 
 class Admitter:
-    """Many processes have one; the database's lock lets one admit at a time, and wakes meanwhile count as one."""
+    """Admits in one of many processes; a database lock lets one admit at a time, and wakes meanwhile count as one."""
 
     def __init__(self, store: Store, dispatcher: Dispatcher, capacity: Capacity) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Admitter:
         self._asked = itertools.count(1)
         self._admitting = threading.Lock()
         self._served = 0
-        """Whoever asked under a number up to this one is served."""
+        """Requests numbered up to this one have been served."""
         self._poked = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="admitter", daemon=True)
@@ -48,20 +48,20 @@ class Admitter:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; an admission under way is finished."""
+        """Ends the thread after the current admission."""
         self._stopping.set()
         self._poked.set()
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
 
     def wake(self) -> None:
-        """Something changed that may let runs in. Returns at once."""
+        """Wakes the thread, because something changed that may let runs in. Returns at once."""
         self._poked.set()
 
     def admit_now(self) -> int:
-        """Admits in the calling thread and sends; returns how many runs began. Raises what the database raises.
+        """Admits in the calling thread and sends; returns how many runs began. Raises database errors.
 
-        Of threads that ask at once one admits for all: an admission that began after a thread asked serves it too.
+        If several threads ask at once, one admits for all: an admission that began after a request serves it too.
         """
         mine = next(self._asked)
         with self._admitting:
@@ -75,9 +75,9 @@ class Admitter:
         return len(admission.work_messages)
 
     def admit_soon(self) -> None:
-        """Admits now if the database lets it, for a run that somebody waits for; else the thread does when it can.
+        """Admits now, for a run that a client waits for; if the database prevents it, the thread does it later.
 
-        Nor does anybody stand in line for an admission under way: in a crowd that takes longer than all the rest.
+        Does not wait for an admission in progress: with many callers that would take longer than everything else.
         """
         if self._admitting.locked():
             self.wake()
@@ -97,8 +97,8 @@ class Admitter:
             try:
                 self.admit_now()
             except SQLAlchemyError as error:
-                # Every sweeper wakes again; an outage of the database costs time, not runs.
+                # Every sweeper wakes it again; a database outage costs time, not runs.
                 log.warning("Admission was not possible: %s", trouble(error))
-            except Exception:  # a bug of ours must not end the thread through which every run begins
+            except Exception:  # a bug in stepmill must not end the thread that starts every run
                 log.exception("Admission failed; the next wake tries again")
             self._stopping.wait(PAUSE_S)

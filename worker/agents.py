@@ -1,4 +1,4 @@
-"""Agents: named configurations from TOML, and the configuration of a run that they become."""
+"""Agents: named configurations from TOML, and how they become the configuration of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_AGENT = "assistant"
 
 
 class Agents:
-    """All agents of this installation, and how a question's options become a configuration."""
+    """All agents of this installation; turns a question's options into a configuration."""
 
     def __init__(self, agents: Mapping[str, Agent], settings: Settings) -> None:
         self.agents = dict(agents)
@@ -45,7 +45,7 @@ class Agents:
         dialect: str | None = None,
         max_steps: int | None = None,
     ) -> RunConfig:
-        """What a run with these options will run with. Raises `UserError` naming the wrong value."""
+        """Returns the configuration for a run with these options. Raises `UserError` naming the wrong value."""
         base = self.get(agent or DEFAULT_AGENT)
         options = {"model": model or None, "dialect": dialect, "max_steps": max_steps}
         given = {name: value for name, value in options.items() if value is not None}
@@ -54,7 +54,7 @@ class Agents:
         return RunConfig.model_validate({**checked.model_dump(), **self._endpoint(checked)})
 
     def _endpoint(self, agent: Agent) -> JsonObject:
-        """The model and address of an agent, and whether it is the practice model that will answer."""
+        """Returns an agent's model and address, and whether the practice model will answer."""
         model = agent.model or self._settings.model
         if not model or model == PRACTICE_MODEL:
             return {"model": PRACTICE_MODEL, "base_url": PRACTICE_MODEL, "api_key_env": "", "simulated": True}
@@ -68,7 +68,7 @@ class Agents:
 
 
 def endpoint_of(config: RunConfig, practice_url: str) -> EndpointSettings:
-    """The endpoint of a configuration. The practice model's address is not stored: it moves with the stack."""
+    """Returns the endpoint of a configuration. The practice model's address is not stored, since stacks change it."""
     if config.base_url != PRACTICE_MODEL:
         return EndpointSettings.of(config, config.base_url)
     if not practice_url:
@@ -78,7 +78,7 @@ def endpoint_of(config: RunConfig, practice_url: str) -> EndpointSettings:
 
 
 def load_agents(settings: Settings) -> Agents:
-    """The built-in agents and those of the user's file. Raises `UserError` that names file, agent and setting."""
+    """Loads the built-in agents and those of the user's file. Raises `UserError` naming file, agent and setting."""
     tables = _read(BUILT_IN)
     if settings.agents_file is not None:
         for name, table in _read(settings.agents_file).items():
@@ -87,7 +87,7 @@ def load_agents(settings: Settings) -> Agents:
 
 
 def written_addresses(settings: Settings) -> list[str]:
-    """The base URLs as this machine's settings write them, logins included, which no configuration holds."""
+    """Returns the base URLs as written in this machine's settings, with logins, which configurations leave out."""
     written = [variable(BASE_URL_VARIABLE) or ""]
     return [url for url in [*written, *(agent.base_url for agent in load_agents(settings).agents.values())] if url]
 
@@ -114,7 +114,7 @@ def _agent(name: str, table: Mapping[str, Any], where: str) -> Agent:
         first = error.errors()[0]
         setting = ".".join(str(part) for part in first["loc"]) or "a setting"
         if first["type"] == UNKNOWN_NAME:
-            # Its value is neither quoted nor chained: it may be a key that stands where none belongs.
+            # Its value is neither quoted nor chained: it may be a key written in the wrong place.
             name, meant = first["ctx"]["name"], first["ctx"]["meant"]
             setting = ".".join(str(part) for part in (*first["loc"], name))
             hint = "A key goes into a variable of the environment or of .env; api_key_env names the variable."

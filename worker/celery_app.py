@@ -13,10 +13,10 @@ SEND_TIMEOUT_S = 5.0
 
 
 class StepmillCelery(Celery):  # type: ignore[misc]  # celery has no types
-    """An application that a spawned pool child finds by importing it: rebuilt from a pickle it would have no tasks."""
+    """The application. Spawned pool children import it, because one rebuilt from a pickle would have no tasks."""
 
     def connection_for_write(self, url: str | None = None, **options: Any) -> Any:
-        """A message that cannot be sent soon is sent again by a sweeper: nobody waits for it."""
+        """Limits how long a send may block: a message that cannot be sent is sent later by a sweeper."""
         options["transport_options"] = {"socket_timeout": SEND_TIMEOUT_S, **(options.get("transport_options") or {})}
         return super().connection_for_write(url, **options)
 
@@ -29,7 +29,7 @@ def _this_app() -> Celery:
 
 
 def make_app(config: Settings) -> Celery:
-    """An application for this broker. Tasks are added by `worker.tasks`."""
+    """Makes an application for this broker. `worker.tasks` adds the tasks."""
     app = StepmillCelery("stepmill", broker=config.redis, set_as_current=False)
     app.conf.update(
         accept_content=["json"],
@@ -49,9 +49,9 @@ def make_app(config: Settings) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        # The children are fresh interpreters: the parent has threads, which a fork would copy in mid-step.
+        # Children are new interpreters: a fork would copy the parent while its threads are in the middle of something.
         worker_pool_start_method="spawn",
-        # They import everything anew. Celery kills a child that is not up after 4 s, and then the next one, for ever.
+        # They import everything again. By default Celery kills a child that is not up in 4 s, and then the next one.
         worker_proc_alive_timeout=120.0,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
@@ -60,7 +60,7 @@ def make_app(config: Settings) -> Celery:
             "socket_connect_timeout": 5.0,
             "socket_keepalive": True,
             "priority_steps": [0],
-            # A lost work message is sent again by a sweeper: Redis need not remember who fetched it.
+            # Sweepers send lost work messages again, so Redis need not track unacknowledged ones.
             "ack_emulation": False,
         },
     )

@@ -1,4 +1,4 @@
-"""Tells whoever follows runs that something happened to them. A hint may be lost: who follows also looks by itself."""
+"""Notifies clients that follow runs of changes. A hint may be lost, so followers also poll."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ log = logging.getLogger(__name__)
 HINT_CHANNEL = "stepmill.changed"
 
 GATHER_S = 0.05
-"""Hints of so long go out as one message."""
+"""Hints of this many seconds are sent as one message."""
 DEAF_S = 1.0
-"""Nobody listens, as Redis said: for so long hints are dropped without asking again."""
+"""Seconds for which hints are dropped after Redis reported that there are no subscribers."""
 MOST = 5_000
-"""Ids that are gathered at most; what is beyond is lost."""
+"""The most ids that are gathered; further ones are lost."""
 TURN_S = 1.0
 
 
 class Hints:
-    """Gathers ids of runs and publishes them from a thread of its own, so that who hints never waits for Redis."""
+    """Gathers run ids and publishes them from its own thread, so that callers never wait for Redis."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -36,7 +36,7 @@ class Hints:
         self._deaf_until = 0.0
 
     def add(self, run_ids: Iterable[str]) -> None:
-        """Something of these runs changed, and is committed. Returns at once."""
+        """Announces that these runs have changed, after the commit. Returns at once."""
         if time.monotonic() < self._deaf_until:
             return
         with self._lock:
@@ -66,7 +66,7 @@ class Hints:
 
 
 def heard(redis: Redis) -> Iterator[list[str]]:
-    """Listens for ever: the ids of each message, and nothing once a second. Raises `RedisError`."""
+    """Listens forever: yields the ids of each message, and [] after a second without one. Raises `RedisError`."""
     with redis.pubsub(ignore_subscribe_messages=True) as channel:  # type: ignore[no-untyped-call]
         channel.subscribe(HINT_CHANNEL)
         yield []
@@ -76,7 +76,7 @@ def heard(redis: Redis) -> Iterator[list[str]]:
 
 
 def _ids(data: str | bytes) -> list[str]:
-    """What others put into the channel is passed over."""
+    """Returns the ids in a message; other programs' messages give none."""
     try:
         found = json.loads(data)
     except ValueError:

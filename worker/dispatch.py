@@ -1,4 +1,4 @@
-"""The only sender. A message carries ids; it is sent after the commit that makes it true, and never relied upon."""
+"""The only module that sends messages. They carry ids, are sent after the commit, and may be lost without harm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from worker.core.work_messages import WorkMessage
 log = logging.getLogger(__name__)
 
 SENDING_FAILS = (KombuError, RedisError, OSError)
-"""All that sending may raise: Redis away, hanging, full, read-only, or refusing the password."""
+"""Everything that sending may raise: Redis is unreachable, hanging, full, read-only, or refuses the password."""
 
 ABORT_CHANNEL = "stepmill.abort"
 THINK_TASK = "think"
@@ -32,7 +32,7 @@ PROBE_KEY = "stepmill.probe"
 
 
 class Dispatcher:
-    """Sends work messages over the application's broker. Safe to share between threads."""
+    """Sends work messages through the application's broker. Thread-safe."""
 
     def __init__(self, app: Celery, redis: Redis) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Dispatcher:
         self._hints = Hints(redis)
 
     def send(self, messages: Sequence[WorkMessage]) -> None:
-        """Sends those that are due, and the others when they are. What cannot be sent is sent again by sweepers."""
+        """Sends due messages now and the others when they are due. Sweepers send those that could not be sent."""
         self.changed(message.run_id for message in messages)
         now = [message for message in messages if message.due_in_s <= 0]
         self._timer.add(message for message in messages if message.due_in_s > 0)
@@ -67,36 +67,36 @@ class Dispatcher:
             f"tools.{message.tool}" if message.call else THINK_TASK,
             [message.run_id, message.step, message.call, message.attempt],
             ignore_result=True,
-            # Ids only: what a run is about stays out of logs and of Flower.
+            # Ids only, so that a run's content stays out of logs and Flower.
             argsrepr=f"run={message.run_id} step={message.step}{call} attempt={message.attempt} queue={message.queue}",
             kwargsrepr="",
         )
-        # Past `send_task`, whose routes, signals and retries a message has no use for and which take twice as long.
+        # Not `send_task`, whose routes, signals and retries are not needed and take twice as long.
         producer.publish(
             task.body, exchange="", routing_key=message.queue, serializer="json", headers=task.headers, retry=False,
             **task.properties,
         )  # fmt: skip
 
     def abort(self, run_ids: Iterable[str]) -> None:
-        """Tells every worker to stop what it does for these runs. Heartbeats find what this misses."""
+        """Tells every worker to stop work for these runs. Heartbeats find what this misses."""
         ids = list(run_ids)
         if not ids:
             return
         try:
             self.redis.publish(ABORT_CHANNEL, json.dumps(ids))
         except SENDING_FAILS as error:
-            log.warning("Workers could not be told at once to stop %d runs; they will notice: %s", len(ids), error)
+            log.warning("Could not tell workers to stop %d runs at once; they will notice: %s", len(ids), error)
 
     def changed(self, run_ids: Iterable[str]) -> None:
-        """Tells who follows these runs that they changed. Returns at once; what is lost is noticed later."""
+        """Notifies followers of these runs. Returns at once; followers notice lost notices later."""
         self._hints.add(run_ids)
 
     def heard(self) -> Iterator[list[str]]:
-        """Which runs others say have changed, for ever; see `worker.change_notices.heard`."""
+        """Yields ids of changed runs forever; see `worker.change_notices.heard`."""
         return heard(self.redis)
 
     def lengths(self, queues: Iterable[str]) -> dict[str, int]:
-        """How many work messages wait in each queue. Raises `RedisError`."""
+        """Returns how many work messages wait in each queue. Raises `RedisError`."""
         names = sorted(set(queues))
         with self.redis.pipeline(transaction=False) as pipe:
             for name in names:
@@ -104,12 +104,12 @@ class Dispatcher:
             return dict(zip(names, pipe.execute(), strict=True))
 
     def check_room(self) -> None:
-        """Raises `RedisError` where Redis takes no more messages: full, read-only, or away."""
+        """Raises `RedisError` if Redis accepts no messages: full, read-only, or unreachable."""
         self.redis.set(PROBE_KEY, 1, ex=10)
 
 
 class _Timer:
-    """Rings later, from one thread a process. Lost with the process: the due time stands in the database."""
+    """Sends messages when they are due, from one thread per process. The due times are also in the database."""
 
     def __init__(self, send: Any) -> None:
         self._send = send
@@ -139,9 +139,9 @@ class _Timer:
 
 
 def connect_redis(url: str, **options: Any) -> Redis:
-    """A client whose commands are bounded in time: the library's own ten repeats would make a minute of a hang.
+    """Returns a client with time limits: with the library's default of ten retries a hang would last a minute.
 
-    Blocking reads need `socket_timeout=None`.
+    Pass `socket_timeout=None` for blocking reads.
     """
     bounds = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "retry": Retry(NoBackoff(), 1)}
     return Redis.from_url(url, **{**bounds, **options})

@@ -1,4 +1,4 @@
-"""Named points at which a test may kill, freeze or delay a process. Nothing in the project sets the hook."""
+"""Named points at which a test may kill, freeze or delay a process. Only tests set the hook."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ POINTS = (
     "migrate.begun",
     "migrate.written",
 )
-"""Between claim and call, call and apply, apply and send; `started_at` and effect; the sweeper's read and its write;
-a migration's lock and its work, its work and its commit.
+"""They lie between claim and call, call and apply, apply and send, `started_at` and effect, a sweep's read and write,
+a migration's lock and work, and its work and commit.
 """
 
 hook: Callable[[str], None] | None = None
 
 
 def reach(point: str) -> None:
-    """Marks that this process is about to go past a point."""
+    """Calls the hook, if any, when the process reaches a point."""
     if hook is not None:
         hook(point)

@@ -1,6 +1,6 @@
-"""Flower's configuration: bounded, on loopback, read-only, and rows that name ids and never what somebody asked.
+"""Flower's configuration: bounded, on loopback, read-only, and with rows that show ids but no content of runs.
 
-Flower reads this file by its path and takes what is named like an option of its own.
+Flower reads this file by its path and uses every name that is one of its options.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ SHOWN = ("step", "call", "attempt", "queue", "run", "batch")
 OUTCOME = re.compile(r"""['"]?([a-z][a-z_ -]{0,40})['"]?""")
 ERROR_CLASS = re.compile(r"[A-Za-z_][\w.]*")
 
-if "flower.command" in sys.modules:  # Flower itself reads this file, and not a test or the command line
+if "flower.command" in sys.modules:  # only when Flower itself reads this file, not a test or the command line
     from worker.flowerhosts import LOOPBACK, answer_under
 
     answer_under({*LOOPBACK, urlsplit(os.environ.get("STEPMILL_FLOWER_URL", "")).hostname or "localhost"})
 
 
 def format_task(task: Any) -> Any:
-    """Keeps ids, outcome words and error classes of `task` (a copy of what came with events) and drops all else."""
+    """Keeps only ids, outcome words and error classes of `task`, a copy of what events reported."""
     ids = dict(IDS.findall(f"{task.args or ''} {task.kwargs or ''}"))
     task.args = ""
-    # What tells the attempts of a run apart comes first: a narrow column cuts off the end.
+    # What distinguishes a run's attempts comes first, because a narrow column cuts off the end.
     task.kwargs = " · ".join(f"{name} {ids[name]}" for name in SHOWN if name in ids)
     outcome = OUTCOME.fullmatch(task.result or "")
     task.result = outcome.group(1) if outcome else ""

@@ -1,4 +1,4 @@
-"""Flower without a password answers under its own names only, so that no foreign page reaches it by its own name."""
+"""Restricts a Flower without a password to its own host names, as protection against DNS rebinding."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
 def answer_under(names: Iterable[str]) -> None:
-    """Everything that Flower serves is found under these host names only; a password makes this needless.
+    """Makes Flower answer under these host names only; does nothing if Flower has a password.
 
-    A browser sends a page's own host name along, so a name that an attacker points at loopback is not among them.
+    A browser sends the page's host name, so a name that an attacker points at loopback is not among them.
     """
     if options.basic_auth or options.auth or options.url_prefix:
         return

@@ -1,4 +1,4 @@
-"""What workers log is foreign text too, in part: it is written out like all that reaches a terminal."""
+"""Escapes control characters in workers' logs, which may contain text from models, tools and the web."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.terminal import safe
 
 
 class _SafeText(logging.Filter):
-    """On handlers: what formatters add, such as colours, comes afterwards."""
+    """Escapes messages. Attached to handlers, so that colours added by formatters stay."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = safe(record.getMessage()), None
@@ -21,12 +21,12 @@ class _SafeText(logging.Filter):
 
 
 def write_out(logger: logging.Logger, **_: Any) -> None:
-    """For every handler that the logger has now."""
+    """Adds the filter to every current handler of the logger."""
     for handler in logger.handlers:
         handler.addFilter(_SafeText())
 
 
 def watch_setup() -> None:
-    """From now on, whenever Celery sets logging up in this process."""
+    """Applies `write_out` whenever Celery sets up logging in this process."""
     signals.after_setup_logger.connect(write_out, weak=False, dispatch_uid="stepmill-logs")
     signals.after_setup_task_logger.connect(write_out, weak=False, dispatch_uid="stepmill-task-logs")

@@ -1,4 +1,4 @@
-"""The edge to the terminal: text of models, tools, files and the web cannot steer it."""
+"""Output to the terminal: text from models, tools, files and the web cannot control it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from typing import IO, Any
 import click
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
-"""Controls (escape sequences begin with one), separators of lines, what turns the order of writing, halves of
-surrogate pairs, invisible tags."""
+"""Control characters (including escape), line separators, direction controls, lone surrogates and invisible tags."""
 
 
 def safe(text: object) -> str:
-    """The text with what a terminal would obey, or show as something else, written out: `\\x1b`, `\\u202e`.
+    """Returns the text with characters that control or mislead a terminal written as escapes: `\\x1b`, `\\u202e`.
 
-    Line breaks and tabs stay; a carriage return before a line break is dropped.
+    Line breaks and tabs stay; a carriage return before a line break is removed.
     """
     return _OBEYED.sub(_written_out, str(text).replace("\r\n", "\n"))
 
 
 def safe_json(document: str) -> str:
-    """The same JSON document, in which those characters are escapes as JSON has them."""
+    """Returns the same JSON document with these characters as JSON escapes."""
     return _OBEYED.sub(_as_json, document)
 
 
 def echo(
     text: object = "", *, label: str = "", err: bool = False, nl: bool = True, file: IO[Any] | None = None, **style: Any
 ) -> None:
-    """Prints a line; `style` is that of `click.style`, for the label alone where there is one."""
+    """Prints a line. `style` is that of `click.style` and applies only to the label if there is one."""
     head = click.style(label, **style) if label else ""
     body = safe(text) if label else click.style(safe(text), **style)
     click.echo(head + body, err=err, nl=nl, file=file)

@@ -1,1 +1,1 @@
-"""The life of a worker process: how it starts, beats, sweeps, inspects, drains and ends."""
+"""A worker process: start, heartbeat, sweeper, invariant checks, and drain."""

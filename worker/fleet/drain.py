@@ -1,4 +1,4 @@
-"""How a worker process ends: it claims no more, hands back what it holds, signs off, and only then tells others."""
+"""How a worker process ends: it stops claiming, hands back its leases, signs off, and only then sends messages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from worker.tasks.runtime import Runtime
 log = logging.getLogger(__name__)
 
 EXIT_MARGIN_S = 3.0
-"""After the grace time, what still runs has this long to notice; and Celery's own way out as long again."""
+"""Seconds after the grace time for running work to react to its abort, and then for Celery's own shutdown."""
 
 SIGN_OFF_S, SEND_AT_END_S = 4.0, 2.0
-"""What the last words of a process may take: to the database, and then to Redis."""
+"""Time limits of a process's final writes to the database and to Redis, in seconds."""
 
 
 class Drain:
-    """Of one process. `helpers` end its other threads; `ended` is set once it says its last words."""
+    """The drain of one process. `helpers` stop its other threads; `ended` is set when the final writes begin."""
 
     def __init__(self, rt: Runtime, idempotent: Mapping[str, bool], helpers: Sequence[Callable[[], None]]) -> None:
         self._rt = rt
@@ -40,14 +40,14 @@ class Drain:
         self.ended = threading.Event()
 
     def begin(self) -> None:
-        """On SIGTERM: no more claims; what is in flight may go on for the grace time, then it is handed back."""
+        """Starts the drain on SIGTERM: claims stop; work in flight may run for the grace time, then is handed back."""
         self._rt.draining.set()
         threading.Thread(target=self._run, name="drain", daemon=True).start()
 
     def end(self) -> None:
-        """The pool has ended: hands back what is left, signs off, and then tells others. Each part is bounded in time.
+        """After the pool has ended: hands back what is left, signs off, then sends messages, each within a time limit.
 
-        What a bound cuts off others find: sweepers take over from a worker that is gone, and send lost messages again.
+        If a limit is exceeded, sweepers of other workers take over the leases and send lost messages again.
         """
         with self._once:
             if self.ended.is_set():
@@ -60,12 +60,12 @@ class Drain:
 
     def _run(self) -> None:
         deadline = time.monotonic() + self._rt.settings.drain_grace_s
-        within(SIGN_OFF_S, "say that it is draining", lambda: self._say(WorkerState.DRAINING))
+        within(SIGN_OFF_S, "record that it is draining", lambda: self._say(WorkerState.DRAINING))
         _wait(lambda: not self._busy(), deadline)
         self._rt.in_flight.abort_all(StopReason.HAND_BACK)
         _wait(lambda: not self._busy(), time.monotonic() + EXIT_MARGIN_S)
         if not self._busy():
-            # Celery's own way out speaks to Redis, which may hang.
+            # Celery's own shutdown talks to Redis, which may hang.
             _wait(self.ended.is_set, time.monotonic() + EXIT_MARGIN_S)
             if self.ended.is_set():
                 return
@@ -75,12 +75,13 @@ class Drain:
         return bool(len(self._rt.in_flight) or celery_state.active_requests)
 
     def _end_now(self) -> None:
-        """Children need not obey and threads cannot be killed. No effect may land after its call was handed back.
+        """Ends the process although work is still running: no effect may happen after its call was handed back.
 
-        So children end first, and what threads hold is handed back by others, who see that this worker has stopped.
+        So children are killed first. Threads cannot be killed, so other workers hand back what they hold, once they see
+        that this worker has stopped.
         """
         try:
-            REPORTS.report = None  # nobody is to blame for a death by our own hand
+            REPORTS.report = None  # children that this process kills must not count as crashed
             kill_descendants()
             if len(self._rt.in_flight):
                 within(SIGN_OFF_S, "sign off", lambda: self._say(WorkerState.STOPPED))
@@ -106,11 +107,11 @@ class Drain:
         try:
             set_state(self._rt.store, self._rt.identity.id, state)
         except SQLAlchemyError as error:
-            log.warning("Could not say that this worker is %s: %s", state.value, type(error).__name__)
+            log.warning("Could not record that this worker is %s: %s", state.value, type(error).__name__)
 
 
 def within(limit_s: float, what: str, do: Callable[[], object]) -> None:
-    """Does it in a thread and waits no longer than `limit_s`: a server that hangs must not hold up the end."""
+    """Runs `do` in a thread and waits at most `limit_s` seconds, so that a hanging server does not delay the exit."""
     thread = threading.Thread(target=do, name=f"at the end: {what}", daemon=True)
     thread.start()
     thread.join(limit_s)

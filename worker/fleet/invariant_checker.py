@@ -1,4 +1,4 @@
-"""The sweeper's inspection: one invariant of the hot set at a time, some ticks apart; what is wrong is told once."""
+"""The sweeper's invariant checks: one check of the hot set at a time, some ticks apart; violations are logged once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from worker.store.session import Store
 log = logging.getLogger(__name__)
 
 EVERY_TICKS = 5
-"""A check is a read of the hot set: cheap, but not at every tick of every worker."""
+"""Ticks between checks: a check reads the hot set, which is cheap, but not at every tick of every worker."""
 AT_MOST = 20
-"""Violations that one check looks at."""
+"""The most violations that one check reads."""
 REMEMBERED = 10_000
 
 
 class InvariantChecker:
-    """Looks at one invariant after the other. It mends nothing: a violation is a bug of ours."""
+    """Checks the invariants in turn. It repairs nothing, because a violation is a bug in stepmill."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class InvariantChecker:
         self._seen: set[tuple[str, str]] = set()
 
     def tick(self, worker_id: Callable[[], str]) -> list[Violation]:
-        """Checks the next invariant, if its turn has come; new violations are logged, counted and returned."""
+        """Checks the next invariant every `EVERY_TICKS` ticks; logs, counts and returns new violations."""
         self._ticks += 1
         turn, rest = divmod(self._ticks, EVERY_TICKS)
         if rest:

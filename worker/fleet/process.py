@@ -1,4 +1,4 @@
-"""A worker process: a Celery worker, and beside its pool the heartbeat, the sweeper, the admitter and the drain."""
+"""A worker process: a Celery worker with a heartbeat, a sweeper, an admitter and a drain."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from worker.tasks.turnstile import Turnstile
 log = logging.getLogger(__name__)
 
 CHATTY = ("celery.worker.strategy", "httpx2")
-"""Loggers with a line for each work message and each request: the line with which Celery ends a task says enough."""
+"""Loggers that write a line per message or request, which Celery's line at the end of each task makes redundant."""
 
 
 class WorkerProcess:
-    """What goes on in a worker besides tasks. `info` is what others see of it."""
+    """What a worker runs besides tasks. `info` is what it registers about itself."""
 
     def __init__(self, rt: Runtime, info: WorkerInfo) -> None:
         self.rt = rt
@@ -68,7 +68,7 @@ class WorkerProcess:
         ]
 
     def start(self) -> None:
-        """Registers and begins to beat. Raises the database's error when it is away."""
+        """Registers the worker and starts its threads. Raises the database's error if it is unreachable."""
         self.rt.identity.become(register(self.rt.store, self.info))
         REPORTS.report = self.report_lost
         for thread in self._threads:
@@ -78,9 +78,9 @@ class WorkerProcess:
         self.admitter.wake()
 
     def report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
-        """A pool child died or was killed at its limit: its call is given back at once, without waiting for a sweep.
+        """Gives back the call of a pool child that died or was killed, without waiting for a sweep.
 
-        Goes on while the database is away: who is alive is not missed, so its call would wait for its deadline.
+        Retries while the database is unreachable: this worker is alive, so the call would wait for its deadline.
         """
         retry_on_outage(
             "report", lambda: self._report_lost(run_id, step, call, attempt, outcome), self._stopping.is_set
@@ -89,7 +89,7 @@ class WorkerProcess:
     def _report_lost(self, run_id: str, step: int, call: int, attempt: int, outcome: Outcome) -> None:
         lease = takeover.attempt_lease(self.rt.store, run_id, step, call, attempt, self.rt.identity.id)
         if lease is None:
-            note_stopped(self.rt.store, run_id)  # its run was cancelled, and this is the end of the stopping
+            note_stopped(self.rt.store, run_id)  # its run was cancelled, and its attempt has now stopped
             return
         tool = takeover.tool_of(self.rt.store, lease)
         why = "its pool process died" if outcome == Outcome.LOST else "the tool did not finish in time and was killed"
@@ -113,32 +113,32 @@ class WorkerProcess:
                     os.kill(os.getpid(), signal.SIGTERM)
             except SQLAlchemyError as error:
                 log.warning("No heartbeat: %s", trouble(error))
-            except Exception:  # whatever it is, without further beats this worker would be taken for dead
+            except Exception:  # without further beats this worker would be declared dead
                 log.exception("A heartbeat failed")
 
     def _stop_what_has_ended(self) -> None:
-        """Aborts are told over Redis; whatever was not heard there is found here, a heartbeat later."""
+        """Stops work for ended runs. Redis announces aborts; this finds those that were missed, a heartbeat later."""
         busy = set(self.rt.in_flight.tokens().values())
         busy |= {request.args[0] for request in list(celery_state.active_requests) if request.args}
         ended = ended_among(self.rt.store, sorted(busy)) if busy else set()
-        # Seen twice: what has just ended by itself must not be interrupted while it puts things in order.
+        # Only if seen twice: work that has just ended by itself must not be interrupted while it cleans up.
         self._stop_runs(ended & self._seen_ended)
         self._seen_ended = ended
 
     def _rise_again(self) -> None:
-        """Others took this process for dead (it was frozen, say). What it held is lost; it goes on under a new id."""
-        log.warning("This worker was taken for dead: it stops what it held and registers anew")
+        """Registers under a new id after the worker was declared dead, say while frozen; its leases are lost."""
+        log.warning("This worker was declared dead: it aborts its work and registers again")
         self.rt.in_flight.abort_all(StopReason.CANCEL)
         if not self.rt.draining.is_set():
             self.rt.identity.become(register(self.rt.store, self.info))
 
     def _listen(self) -> None:
-        """Stops attempts of cancelled runs as soon as somebody says so."""
+        """Stops attempts of cancelled runs as soon as Redis announces them."""
         while not self._stopping.is_set():
             try:
                 self._listen_once()
             except (RedisError, OSError) as error:
-                log.warning("Aborts are not heard at the moment: %s", type(error).__name__)
+                log.warning("Cannot listen for aborts at the moment: %s", type(error).__name__)
                 self._stopping.wait(1.0)
 
     def _listen_once(self) -> None:
@@ -160,7 +160,7 @@ class WorkerProcess:
 
 
 def _stop_child(request: Any) -> None:
-    """Interrupts a pool child that works for a cancelled run; kills it when it does not obey."""
+    """Interrupts a pool child that works for a cancelled run; kills it if it does not stop within a second."""
     pid = request.worker_pid
     if pid is None:
         return
@@ -178,7 +178,7 @@ def _stop_child(request: Any) -> None:
 
 
 def _with_quarantine(queues: list[str], groups: Iterable[str]) -> list[str]:
-    """`quarantine` means each kind's; and who serves one of them takes what version 0.1.0 had sent to `quarantine`."""
+    """Expands `quarantine` to every kind's queue, and adds it, for messages of version 0.1.0, if one is served."""
     kinds = [quarantine_queue(kind) for kind in (QUEUE_THINK, *sorted(groups))]
     if QUEUE_QUARANTINE in queues:
         return list(dict.fromkeys([*queues, *kinds]))
@@ -186,7 +186,7 @@ def _with_quarantine(queues: list[str], groups: Iterable[str]) -> list[str]:
 
 
 def run_worker(queues: list[str], pool: str, concurrency: int, name: str | None = None) -> int:
-    """Runs a worker until it is told to stop; returns the exit code. `pool` is `threads` or `prefork`."""
+    """Runs a worker until it receives a signal to stop; returns the exit code. `pool` is `threads` or `prefork`."""
     rt = build_runtime(settings(), app)
     rt.turnstile = Turnstile.for_threads(concurrency)
     install(rt)

@@ -1,4 +1,4 @@
-"""The sweeper closes every gap that a crash can leave, and repeats itself harmlessly: every worker carries one."""
+"""The sweeper, which every worker runs: it repairs whatever a crash leaves behind, and may safely repeat itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHY = {
 
 
 class Sweeper:
-    """Ticks until stopped. Several may tick at once: each write repeats the evidence that it acts on."""
+    """Ticks until stopped. Several may run at once: each write checks again the evidence that it acts on."""
 
     def __init__(self, rt: Runtime) -> None:
         self._rt = rt
@@ -45,7 +45,7 @@ class Sweeper:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after the tick under way."""
+        """Ends the thread after the current tick."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
@@ -55,7 +55,7 @@ class Sweeper:
             self.tick()
 
     def tick(self) -> None:
-        """One look at everything. An outage ends it early and proves nothing about anybody."""
+        """Runs every check once. An outage ends the tick early and is no evidence that a worker is dead."""
         steps: tuple[Callable[[], object], ...] = (
             self.declare_the_dead, self.take_over, self.end_overdue, self.finish_cancels, self.park_and_reopen,
             self.send_again, self.inspect,
@@ -66,14 +66,14 @@ class Sweeper:
         except (SQLAlchemyError, RedisError) as error:
             self._pulse.missed()
             why = trouble(error) if isinstance(error, SQLAlchemyError) else type(error).__name__
-            log.warning("This sweep ended early, the next one starts anew: %s", why)
-        except Exception:  # a bug of ours must not end the thread on which every takeover rests
+            log.warning("This sweep ended early; the next one starts over: %s", why)
+        except Exception:  # a bug in stepmill must not end the thread that does all takeovers
             self._pulse.missed()
-            log.exception("This sweep failed, the next one starts anew")
+            log.exception("This sweep failed; the next one starts over")
         self._rt.wake_admitter()
 
     def declare_the_dead(self) -> list[str]:
-        """Declares workers dead that stopped beating; returns them."""
+        """Declares dead the workers that stopped beating; returns their ids."""
         suspects = self._pulse.tick(beats(self._rt.store), self._rt.identity.known)
         dead = [worker for worker, seen in suspects.items() if declare_dead(self._rt.store, worker, seen)]
         for worker in dead:
@@ -81,7 +81,7 @@ class Sweeper:
         return dead
 
     def take_over(self) -> int:
-        """Ends the attempts of workers that are gone and of those past their deadline; sends their messages again."""
+        """Ends attempts that are past their deadline or whose worker is gone, and sends messages for their work."""
         held = takeover.abandoned(self._rt.store)
         reach("sweep.read")
         results = [takeover.release(self._rt.store, one, self._idempotent, _WHY[one.outcome]) for one in held]
@@ -90,11 +90,11 @@ class Sweeper:
         return sum(result is not None for result in results)
 
     def end_overdue(self) -> int:
-        """Ends runs past their time limit."""
+        """Ends runs past their time limit; returns how many."""
         return self._abort(sweeps.end_overdue(self._rt.store))
 
     def finish_cancels(self) -> int:
-        """Lets the rows of cancelled batches follow, some chunks a tick."""
+        """Ends the remaining runs of cancelled batches in chunks; returns how many."""
         ended = 0
         for batch_id in unfinished_cancels(self._rt.store):
             while not self._stopping.is_set() and (count := self._abort(cancel_chunk(self._rt.store, batch_id))):
@@ -102,14 +102,14 @@ class Sweeper:
         return ended
 
     def park_and_reopen(self) -> int:
-        """Runs that cannot move give up their slots, and those that can again line up for one; due endpoints open."""
+        """Parks runs that cannot move, marks those that can as ready, and reopens due endpoints."""
         store, served = self._rt.store, parking.served_queues(self._rt.store)
         moved = sweeps.park_paused(store) + reopen_due(store)
         moved += parking.park_unserved(store, served, self._rt.settings.park_after_s)
         return moved + parking.free_served(store, served)
 
     def send_again(self) -> list[WorkMessage]:
-        """Sends again the messages that were lost, on evidence only."""
+        """Sends again the messages that are shown to be lost; returns them."""
         waiting = sweeps.unanswered(self._rt.store, self._rt.settings.resend_after_s)
         if not waiting:
             return []
@@ -124,7 +124,7 @@ class Sweeper:
         return work_messages
 
     def inspect(self) -> None:
-        """Looks whether what must always be true still is, a slice at a time."""
+        """Checks the invariants, one at a time."""
         self._inspector.tick(lambda: self._rt.identity.id)
 
     def _abort(self, stopped: Stopped) -> int:

@@ -1,1 +1,1 @@
-"""What the fleet shares about endpoints and tools: pauses, rate limits, learned refusals, tool limits and caches."""
+"""Limits shared by the fleet: endpoint pauses, rate limits, learned adaptations, tool limits and caches."""

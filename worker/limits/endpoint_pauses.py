@@ -1,4 +1,4 @@
-"""Which model endpoints are paused, as this process knows it: read from SQL once a second while all are open."""
+"""This process's view of paused model endpoints, read from SQL up to once a second while all are open."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 
 FRESH_S = 1.0
 LATELY_S = 60.0
-"""An endpoint that answered somebody within this is taken for one that works."""
+"""An endpoint that answered any run within this many seconds is considered working."""
 TELL_EVERY_S = 2.0
-"""How old the fleet's knowledge may be of when an endpoint last answered this process."""
+"""Seconds between writes of when an endpoint last answered this process."""
 
 
 class EndpointPauses:
-    """Asked before each model call; costs a query a second, and none while it is fresh."""
+    """Asked before each model call; reads the database only if its copy is older than `FRESH_S`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -47,22 +47,22 @@ class EndpointPauses:
         self._told_at: dict[str, float] = {}
 
     def closed(self, endpoint_id: str, run_id: str) -> Pause | None:
-        """Why this run may not call the endpoint now, or None. The one run that probes it may."""
+        """Returns why this run may not call the endpoint now, or None. The run chosen to probe it may."""
         asked_at = time.monotonic()
         self._refresh(asked_at - FRESH_S)
         if endpoint_id in self._paused:
-            # It may have opened, or this run may have been chosen to probe it, since this process looked last.
+            # Since the last read it may have reopened, or this run may have been chosen to probe it.
             self._refresh(asked_at)
         found = self._paused.get(endpoint_id)
         return None if found is None or found.probe_run == run_id else found
 
     def slowed(self, endpoint_id: str) -> bool:
-        """Whether the endpoint refused calls lately, so that the fleet's adaptive limit is in force."""
+        """Returns whether the endpoint refused calls recently, so that the fleet's adaptive limit is in force."""
         self._refresh(time.monotonic() - FRESH_S)
         return endpoint_id in self._slowed
 
     def _refresh(self, no_older_than: float) -> None:
-        """Reads once for all threads that ask at the same time."""
+        """Reads the database, once for all threads that ask at the same time."""
         with self._lock:
             if self._read_at < no_older_than:
                 began = time.monotonic()
@@ -70,7 +70,7 @@ class EndpointPauses:
                 self._read_at = began
 
     def answered(self, endpoint: EndpointSettings) -> None:
-        """The endpoint gave a reply: a probe that succeeds opens it for all. Never at the cost of the reply."""
+        """Records that the endpoint replied; a successful probe reopens it. Database errors do not lose the reply."""
         now = self._answered_at[endpoint.endpoint_id] = time.monotonic()
         try:
             self._refresh(now - FRESH_S)  # it may have been paused while this call was under way
@@ -81,30 +81,30 @@ class EndpointPauses:
             if now - self._told_at.get(endpoint.endpoint_id, float("-inf")) >= TELL_EVERY_S:
                 self._tell(endpoint)
         except SQLAlchemyError as error:
-            log.warning("That %s answers could not be noted: %s", endpoint.model, trouble(error))
+            log.warning("Could not record that %s answers: %s", endpoint.model, trouble(error))
 
     def answers_others(self, endpoint: EndpointSettings, lease: Lease, failures: int) -> bool:
-        """Whether the endpoint has answered anybody since this step first failed, as far as the fleet has told."""
+        """Returns whether the endpoint is known to have answered any run since this step first failed."""
         self._tell(endpoint)
         return answered_since_failure(self._store, endpoint.endpoint_id, lease, failures)
 
     def answered_lately(self, endpoint: EndpointSettings) -> bool:
-        """Whether the endpoint has answered anybody within the last minute."""
+        """Returns whether the endpoint has answered any run in the last minute."""
         self._tell(endpoint)
         return answered_within(self._store, endpoint.endpoint_id, LATELY_S)
 
     def turns_away(self, endpoint: EndpointSettings, lease: Lease) -> bool:
-        """Whether the endpoint turns everybody away, this step for the last of several times."""
+        """Returns whether the endpoint answers no run and has now refused this step too often."""
         self._tell(endpoint)
         return turned_away_for_long(self._store, endpoint.endpoint_id, lease)
 
     def refuses_again(self, endpoint: EndpointSettings, lease: Lease) -> bool:
-        """Whether the endpoint was paused for this step more than once, and answered others after each time."""
+        """Returns whether this step failed at least twice and the endpoint has answered others since."""
         self._tell(endpoint)
         return answered_since_pauses(self._store, endpoint.endpoint_id, lease)
 
     def probed_by(self, endpoint_id: str, run_id: str) -> Pause | None:
-        """The pause of which this run was chosen to see whether it is over, as `closed` saw it."""
+        """Returns the pause that this run was chosen to probe, as of the last read, or None."""
         found = self._paused.get(endpoint_id)
         return found if found is not None and found.probe_run == run_id else None
 
@@ -117,5 +117,5 @@ class EndpointPauses:
         self._told_at[endpoint.endpoint_id] = answered_at
 
     def forget(self) -> None:
-        """Something changed: look again at the next call."""
+        """Makes the next call read the database again."""
         self._read_at = float("-inf")

@@ -1,4 +1,4 @@
-"""What endpoints refuse, as this process knows it: read from SQL now and again, told to the fleet when it is new."""
+"""This process's view of what endpoints refuse: read from SQL regularly, and shared with the fleet when learned."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from worker.store.session import Store
 log = logging.getLogger(__name__)
 
 FRESH_S = 10.0
-"""What is forgotten by command is forgotten everywhere within this time."""
+"""Seconds within which every process notices that adaptations were deleted by command."""
 
 
 class Learning:
-    """One a process; threads share it."""
+    """The learned adaptations. There is one per process, shared by its threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Learning:
         self._read_at = float("-inf")
 
     def of(self, endpoint_id: str) -> tuple[Adaptation, ...]:
-        """How requests for this endpoint have to be changed."""
+        """Returns how requests to this endpoint must be changed."""
         with self._lock:
             if self._read_at < time.monotonic() - FRESH_S:
                 found = all_learned(self._store)
@@ -39,13 +39,13 @@ class Learning:
             return self._known.get(endpoint_id, ())
 
     def note(self, endpoint_id: str, adaptations: Sequence[Adaptation]) -> None:
-        """Remembers what helped. A database that is away costs the fleet a refused request, and no reply."""
+        """Stores adaptations that helped. A database error costs the fleet a refused request, but no reply."""
         lasting = [one for one in adaptations if one.lasting]
         if not lasting:
             return
         try:
             learn(self._store, endpoint_id, lasting)
         except SQLAlchemyError as error:
-            log.warning("What an endpoint refuses could not be noted: %s", trouble(error))
+            log.warning("Could not store what an endpoint refuses: %s", trouble(error))
         with self._lock:
             self._read_at = float("-inf")

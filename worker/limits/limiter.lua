@@ -1,20 +1,20 @@
--- The Lua script behind the shared limits: one atomic step in Redis for each question that a worker asks.
+-- The Lua script behind the shared limits; each call from a worker is one atomic step in Redis.
 --
--- A grant is counted in one-second buckets, and nothing is granted that would put more than the limit into any 60 seconds,
--- give or take the way from the grant to the endpoint (SLACK). Of tokens the most that a call may use is counted until it
--- has ended; once ENOUGH calls have shown what they use, the greatest share of that which any used lately. Who has to wait
--- gets a slot of its own: slots are spaced by what a call costs, so that nobody comes in vain and the whole limit is used.
--- Slots reach no further than HORIZON ahead: what is cancelled wastes little. All keys expire.
+-- Grants are counted in one-second buckets, and no grant may put more than the limit into any 60 seconds, give or take
+-- the delay between the grant and the endpoint (SLACK). A call's tokens are booked until it ends: at first its maximum,
+-- and once ENOUGH calls have ended, the largest share of the maximum that recent calls used. A call that has to wait
+-- gets its own future slot. Slots are spaced by a call's cost, so that the whole limit is used and calls rarely come
+-- too early. Slots are at most HORIZON ahead, so that cancelled calls waste little. All keys expire.
 --
--- A Redis that lost its memory has no `started` mark: in its first minute every bucket begins as if the limit were just
--- used up evenly, so that the grants before and after together stay within the limit. A worker that knew an older mark
--- also tells that calls are in flight which Redis forgot: then all concurrent slots begin as taken, by `lost` ones, and
--- each call that ends without a slot of its own frees one of those.
+-- A Redis that lost its data has no `started` mark. In its first minute the buckets start as if the limit had just been
+-- used up evenly, so that the grants before and after the loss together stay within the limit. A worker that knows an
+-- older mark shows that Redis has forgotten calls in flight: then all concurrent slots start as taken by `lost`
+-- members, and each call that ends without a slot of its own frees one of them.
 
 local SPAN, SLACK, BUCKET, HORIZON, SHIFT = 60000, 1500, 1000, 30000, 2000
 local KEEP, KEEP_MARK = 600000, 86400000
 local ENOUGH, FORGETS = 20, 0.995
-local USUAL_RATIO = 0.1  -- of what is reserved, so much is used as a rule; only until the first calls have ended
+local USUAL_RATIO = 0.1  -- the assumed share of reserved tokens that a call uses, until the first calls have ended
 local REACH = SPAN + SLACK + BUCKET
 local state, queue, held, adaptive, started = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local op, now, id, mark = ARGV[1], tonumber(ARGV[2]), ARGV[3], ''
@@ -36,7 +36,7 @@ local function seed(kind, limit)
   end
 end
 
--- The buckets that still count, and the numbers kept beside them; buckets that count no more are deleted.
+-- Returns the buckets that still count and the other numbers; deletes older buckets.
 local function load()
   local flat = redis.call('HGETALL', state)
   local buckets, numbers, stale = {r = {}, t = {}}, {}, {}
@@ -51,7 +51,7 @@ local function load()
   return buckets, numbers
 end
 
--- 0 when `cost` fits now, else the time at which enough will have left the window.
+-- Returns 0 if `cost` fits now, otherwise the time at which enough will have left the window.
 local function fits_at(bucket, limit, cost)
   local used, seconds = 0, {}
   for second, amount in pairs(bucket) do
@@ -73,7 +73,7 @@ local function adaptive_cap()
   return tonumber(found[1]) * 2 ^ ((now - tonumber(found[2])) / SPAN)
 end
 
--- Marks the moment of the first question; a state that begins soon after it begins as if the limit were just used up.
+-- Sets the mark at the first call; a state created soon after the mark starts as if the limit had just been used up.
 local function begin(per_min, tokens_per_min, concurrent, hold, known)
   local since = redis.call('GET', started)
   if not since then
@@ -93,14 +93,14 @@ local function begin(per_min, tokens_per_min, concurrent, hold, known)
   return since
 end
 
--- A call ended that Redis had forgotten: one of the slots taken for such calls falls free.
+-- Frees one of the slots held for forgotten calls, when such a call has ended.
 local function free_lost()
   for _, member in ipairs(redis.call('ZRANGE', held, 0, -1)) do
     if string.sub(member, 1, 5) == 'lost:' then return redis.call('ZREM', held, member) end
   end
 end
 
--- How far apart calls like this one go, in ms. Who waits for a concurrent slot comes twice as often as one falls free.
+-- Returns the spacing of such calls, in ms. Calls waiting for a concurrent slot ask twice as often as one is freed.
 local function spacing(numbers, tokens, per_min, tokens_per_min, concurrent)
   local cost, cap = 0, adaptive_cap()
   if per_min > 0 then cost = REACH / per_min end
@@ -165,7 +165,7 @@ local function acquire()
   if tokens_per_min > 0 then room = math.max(room, fits_at(buckets.t, tokens_per_min, booked)) end
   local behind = math.max(next_slot, now) + math.max(cost, 20)
   if room > now + cost then return wait_for(math.max(room, behind), math.max(room, behind)) end
-  if room > 0 then return wait_for(room, next_slot) end  -- others were late: only a moment, so the place is kept
+  if room > 0 then return wait_for(room, next_slot) end  -- others were late: a short wait, so the place is kept
   if concurrent > 0 and not take_concurrent(concurrent, hold) then return wait_for(behind, behind) end
   return grant(per_min, tokens_per_min, booked)
 end
@@ -175,7 +175,7 @@ local function smooth(name, value)
   redis.call('HSET', state, name, old and old * 0.8 + value * 0.2 or value)
 end
 
--- The call has ended: its slot is free, and what it really used replaces what was booked (-1: nobody knows).
+-- Frees the slot of an ended call and replaces its booked tokens by what it used (-1: unknown).
 local function settle()
   local second, booked, used, granted = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
   local most = tonumber(ARGV[8])
@@ -193,7 +193,7 @@ local function settle()
   return {1, 0, 0, now}
 end
 
--- Halves the adaptive rate, at most once in `calm` ms: one overload refuses many calls at a time.
+-- Halves the adaptive rate, but only once in `calm` ms, since one overload refuses many calls at a time.
 local function penalise()
   local recent, calm = tonumber(ARGV[4]), tonumber(ARGV[5])
   local found = redis.call('HMGET', adaptive, 'at', 'ceiling')

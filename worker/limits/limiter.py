@@ -1,7 +1,7 @@
-"""Limits shared by the whole fleet, in Redis: requests and tokens a minute, and concurrent calls, of one endpoint.
+"""Limits of one endpoint shared by the fleet in Redis: requests and tokens per minute, and concurrent calls.
 
-Nobody waits here: who may not go now is told when. With no limit configured and no adaptive limit in force there is no
-reason to ask, and nothing is sent to Redis.
+The limiter never blocks: a call that may not start now gets a time to ask again. Callers ask only if a limit is
+configured or an adaptive limit is in force; otherwise nothing is sent to Redis.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ FORGET_S = 3600.0
 SOCKET_TIMEOUT_S = 2.0
 NO_HISTORY_PER_MIN = 120.0
 _SCRIPT = Path(__file__).with_name("limiter.lua").read_text(encoding="utf-8")
-"""One atomic step in Redis for each question that a worker asks."""
+"""The Lua script; each call of it is one atomic step in Redis."""
 
 PREFIX = "stepmill:limits"
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The call may start now. Hand it to `settle` when the call has ended."""
+    """The call may start now. Pass this to `settle` when the call has ended."""
 
     token_id: str
     tokens: int
-    """What it may use at most."""
+    """The most tokens that the call may use."""
     booked: int
-    """What is counted for it until it has ended."""
+    """Tokens counted for the call until it has ended."""
     second: int
     granted_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class RetryAt:
-    """Not now: ask again at `due_s`, on the caller's clock, with the same token id; its place is kept."""
+    """The call may not start yet: ask again at `due_s`, on the caller's clock, with the same token id."""
 
     due_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """The adaptive limit after a refusal: it doubles each minute and ends after `lasts_s`."""
+    """The adaptive limit after a refusal; it doubles each minute and ends after `lasts_s` seconds."""
 
     requests_per_min: float
     lasts_s: float
@@ -60,14 +60,14 @@ class Adaptive:
 
 
 def limiter_client(url: str) -> redis.Redis:
-    """A client that never repeats a command by itself: a grant must not be counted twice."""
+    """Returns a client that never repeats a command by itself, so that a grant is not counted twice."""
     return redis.Redis.from_url(
         url, retry=Retry(NoBackoff(), 0), socket_timeout=SOCKET_TIMEOUT_S, socket_connect_timeout=SOCKET_TIMEOUT_S
     )
 
 
 class Limiter:
-    """Thread-safe; one round trip for each call. Redis errors come through: the caller then waits, it does not go."""
+    """The shared limiter. Thread-safe; one round trip per call. Raises Redis errors, on which the caller must wait."""
 
     def __init__(self, client: redis.Redis, dice: Callable[[], float] = random.random) -> None:
         self._script = client.register_script(_SCRIPT)
@@ -86,11 +86,11 @@ class Limiter:
         hold_s: float = HOLD_S,
         clock_ms: int | None = None,
     ) -> Granted | RetryAt:
-        """Asks to start a call that uses at most `tokens` at the endpoint named by `key`.
+        """Asks to start a call of up to `tokens` tokens at the endpoint named by `key`.
 
-        `token_id` names the attempt; asking again with it keeps its place. `now_s` is the clock that the answer is
-        given on, while Redis counts on its own (`clock_ms` is for tests). A concurrent slot that nobody settles or
-        releases falls free after `hold_s`. A call that alone is over the tokens of a minute goes when none are used.
+        `token_id` names the place in the queue; asking again with it keeps that place. `now_s` is on the clock of the
+        returned `due_s`; Redis uses its own clock (`clock_ms` is for tests). A concurrent slot that is never settled
+        is freed after `hold_s` seconds. A call of more tokens than the limit per minute starts when none are in use.
         """
         figures = (limits.requests_per_min or 0, limits.tokens_per_min or 0, limits.concurrent or 0)
         arguments = (tokens, *figures, int(hold_s * 1000), self._dice(), self._known_mark())
@@ -101,23 +101,23 @@ class Limiter:
         return RetryAt(now_s + wait_ms / 1000)
 
     def settle(self, key: str, granted: Granted, used_tokens: int | None, clock_ms: int | None = None) -> None:
-        """The call has ended: frees its slot and counts what it used; None: unknown, the reservation stands."""
+        """Frees the slot of an ended call and counts what it used; None (unknown) keeps the reserved tokens counted."""
         used = -1 if used_tokens is None else used_tokens
         arguments = (granted.second, granted.booked, used, granted.granted_ms, granted.tokens)
         self._run("settle", key, granted.token_id, clock_ms, *arguments)
 
     def penalise(self, key: str, recent_per_min: float | None = None, clock_ms: int | None = None) -> Adaptive:
-        """The endpoint refused a call and did not say for how long: halves the adaptive rate of the fleet.
+        """Halves the fleet's adaptive rate after the endpoint refused a call without saying for how long.
 
-        `recent_per_min` is the fleet's rate in the last minute, where it is known. While the adaptive limit lasts,
-        every call must ask `acquire`, configured limits or not. Refusals within CALM_S of a halving change nothing.
+        `recent_per_min` is the fleet's recent rate, if known. While the adaptive limit lasts, every call must ask
+        `acquire`, with or without configured limits. Refusals within `CALM_S` of a halving change nothing.
         """
         recent = NO_HISTORY_PER_MIN if recent_per_min is None else recent_per_min
         halved, lasts_ms, cap, *_ = self._run("penalise", key, "", clock_ms, recent, int(CALM_S * 1000))
         return Adaptive(float(cap), lasts_ms / 1000, bool(halved))
 
     def _known_mark(self) -> Any:
-        """The mark of the Redis for which calls of this process may be in flight; empty after a long rest."""
+        """Returns the mark of the Redis on which this process may have calls in flight; empty after long idling."""
         return self._mark if time.monotonic() - self._mark_seen_at < FORGET_S else b""
 
     def _run(self, op: str, key: str, token_id: str, clock_ms: int | None, *arguments: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What calls of one tool share over the fleet: a bound on how many go at once, and answers of pure tools."""
+"""What a tool's calls share across the fleet: a limit on concurrent calls, and cached observations."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ WITHOUT_REDIS_S = 2.0
 
 
 class ToolLimits:
-    """One a process. Costs nothing for tools that set neither `concurrency` nor `cache_s`."""
+    """One per process. Does nothing for tools that set neither `concurrency` nor `cache_s`."""
 
     def __init__(self, limiter: Limiter, redis: Redis) -> None:
         self._limiter = limiter
         self._redis = redis
 
     def slot(self, tool: Tool, place: str) -> Granted | RetryAt | None:
-        """None: the tool has no bound. `place` names the call, so that one that asks again keeps its place."""
+        """Asks for a slot. None: the tool has no limit. `place` names the call, so that it keeps its place in line."""
         if tool.concurrency is None:
             return None
         now, limits = time.monotonic(), EndpointLimits(concurrent=tool.concurrency)
         try:
             return self._limiter.acquire(_key(tool), limits, 0, place, now, hold_s=tool.timeout_s + 30.0)
         except RedisError as error:
-            log.warning("The bound of %s cannot be asked (%s): its call waits", tool.name, type(error).__name__)
+            log.warning("The limit of %s cannot be checked (%s): its call waits", tool.name, type(error).__name__)
             return RetryAt(now + WITHOUT_REDIS_S)
 
     def free(self, tool: Tool, slot: Granted | None) -> None:
-        """The call has ended. A slot that could not be given back falls free by itself."""
+        """Frees the slot of an ended call. If Redis is unreachable, the slot expires by itself."""
         if slot is None:
             return
         try:
             self._limiter.settle(_key(tool), slot, 0)
         except RedisError as error:
-            log.warning("A slot of %s falls free only with time: %s", tool.name, type(error).__name__)
+            log.warning("Could not free a slot of %s, which expires later: %s", tool.name, type(error).__name__)
 
     def known(self, tool: Tool, args: dict[str, Any]) -> str | None:
-        """The observation of an equal call not longer than `cache_s` ago."""
+        """Returns the observation of an equal call from the last `cache_s` seconds, or None."""
         if tool.cache_s is None:
             return None
         try:
             found = self._redis.get(_cache_key(tool, args))
         except RedisError as error:
-            log.warning("The cache of %s cannot be asked: %s", tool.name, type(error).__name__)
+            log.warning("The cache of %s cannot be read: %s", tool.name, type(error).__name__)
             return None
         return found.decode() if isinstance(found, bytes) else None
 
     def keep(self, tool: Tool, args: dict[str, Any], observation: str) -> None:
-        """Keeps the observation of a call that succeeded, for `cache_s`."""
+        """Caches the observation of a successful call for `cache_s` seconds."""
         if tool.cache_s is None:
             return
         try:

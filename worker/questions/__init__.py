@@ -1,4 +1,4 @@
-"""Questions as people hand them over: JSONL, CSV, plain lines, OpenAI batch request lines; read as a stream."""
+"""Reads questions as a stream from JSONL, CSV, plain lines or OpenAI batch request lines."""
 
 from worker.questions.reading import FORMATS, Reader
 from worker.questions.record import Question, Refused, Rules

@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into lines, however the chunks fall, without ever holding more than one long line."""
+"""Splits chunks of bytes into lines without holding more than one long line in memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _FOREIGN = (b"\xff\xfe", b"\xfe\xff", b"\x00")
 
 
 class TooLong(bytes):
-    """Stands for a line over the limit; its own content is dropped."""
+    """Takes the place of a line over the limit, whose content is dropped."""
 
 
 def split_lines(chunks: Iterable[bytes], max_line_bytes: int) -> Iterator[bytes]:
-    """The lines with their line endings, as `io` would give them in binary mode; `TooLong` for each over the limit.
+    """Yields the lines with their line endings, as binary `io` does; `TooLong` for each line over the limit.
 
-    Raises `UserError` for a file that is plainly in another encoding than UTF-8.
+    Raises `UserError` for a file that is clearly not UTF-8.
     """
     rest, dropping, first = b"", False, True
     for chunk in chunks:
@@ -43,5 +43,5 @@ def _checked(line: bytes, limit: int, first: bool, dropping: bool) -> bytes:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """What to tell somebody whose line is in another encoding."""
+    """Returns the reason for refusing a line in another encoding."""
     return f"is not UTF-8 (byte 0x{error.object[error.start]:02x} at byte {error.start + 1}); save the file as UTF-8"

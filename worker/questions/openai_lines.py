@@ -11,17 +11,17 @@ from worker.questions.template import BadLine
 URL = "/v1/chat/completions"
 _ENVELOPE = {"custom_id", "method", "url", "body"}
 _REFUSED = ("tools", "tool_choice", "functions", "function_call", "response_format", "n")
-"""Settings that change what an answer is; the agent decides these here."""
+"""Settings that would change the kind of answer; in stepmill the agent decides them."""
 _USED = {"model", "messages"}
 
 
 def is_request(fields: Mapping[str, Any]) -> bool:
-    """Whether a line is a batch request rather than a question of ours."""
+    """Returns whether a line is an OpenAI batch request rather than a stepmill question."""
     return "question" not in fields and "body" in fields and ("url" in fields or "method" in fields)
 
 
 def as_fields(request: Mapping[str, Any], ignored: set[str]) -> dict[str, Any]:
-    """The fields of a question; settings that an agent decides here are added to `ignored`. Raises `BadLine`."""
+    """Returns the fields of a question; adds settings that the agent decides to `ignored`. Raises `BadLine`."""
     body = request["body"]
     if not isinstance(body, dict):
         raise BadLine(f'"body" must be an object, not {kind_of(body)}')

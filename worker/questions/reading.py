@@ -1,4 +1,4 @@
-"""Reads questions from a stream of bytes, format by format. Nothing is held but the line at hand."""
+"""Reads questions from a stream of bytes in each format, holding only the current line in memory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from worker.questions.record import FIELDS, Question, Refused, Rules, from_field
 from worker.questions.template import BadLine
 
 _NOTED = 200
-"""Column names that are looked at; a file may have as many as it has lines."""
+"""The most column names that are checked; in JSONL every line may have its own."""
 
 Read = Iterator[Question | Refused]
 
 
 class Reader:
-    """One input. `notes` fills while reading with what its owner should know."""
+    """Reads one input. While reading, `notes` collects what the submitter should know."""
 
     def __init__(self, rules: Rules, delimiter: str | None = None) -> None:
         self.rules = rules
@@ -31,12 +31,12 @@ class Reader:
         self._columns: dict[str, str | None] = {}
 
     def read(self, chunks: Iterable[bytes], form: str) -> Read:
-        """Questions and refused lines in order. `form` is one of `FORMATS`. Raises `UserError` for the whole input."""
+        """Yields questions and refused lines in order. `form` is one of `FORMATS`. Raises `UserError` for bad input."""
         return FORMATS[form](self, split_lines(chunks, self.rules.max_line_bytes))
 
     @property
     def notes(self) -> list[str]:
-        """What was left out of OpenAI request lines, and columns that look like options and were kept as metadata."""
+        """Notes on ignored settings of OpenAI request lines, and on metadata columns that look like options."""
         found = [
             f"The column {column!r} is kept as metadata; the option that it resembles is {option!r}."
             for column, option in self._columns.items() if option is not None
@@ -52,7 +52,7 @@ class Reader:
                 self._columns[name] = resembles(name)
 
     def object(self, line: int, value: Any) -> Question | Refused:
-        """A question from a parsed JSON value: an object, or the bare text."""
+        """Returns a question from a parsed JSON value: an object, or the question's text."""
         try:
             if isinstance(value, str):
                 value = {"question": value}
@@ -65,7 +65,7 @@ class Reader:
             return Refused(line, error.reason)
 
     def jsonl(self, lines: Iterator[bytes]) -> Read:
-        """One JSON object a line."""
+        """Reads one JSON object per line."""
         for number, line in enumerate(lines, 1):
             if isinstance(line, TooLong):
                 yield self._too_long(number)
@@ -82,7 +82,7 @@ class Reader:
         return self.object(number, value)
 
     def plain(self, lines: Iterator[bytes]) -> Read:
-        """One question a line; empty lines are passed over."""
+        """Reads one question per line and skips empty lines."""
         for number, line in enumerate(lines, 1):
             if isinstance(line, TooLong):
                 yield self._too_long(number)
@@ -97,7 +97,7 @@ class Reader:
                 yield Refused(number, error.reason)
 
     def guessed(self, lines: Iterator[bytes]) -> Read:
-        """JSONL if the first line with anything on it begins like an object, else plain lines."""
+        """Reads JSONL if the first non-empty line begins like an object, otherwise plain lines."""
         seen: list[bytes] = []
         for line in lines:
             seen.append(line)
@@ -107,7 +107,7 @@ class Reader:
         return (self.jsonl if is_json else self.plain)(chain(seen, lines))
 
     def csv(self, lines: Iterator[bytes]) -> Read:
-        """Rows under a header. Quoted cells may hold line breaks; a row's line is the one on which it begins."""
+        """Reads rows under a header. Quoted cells may contain line breaks; a row's number is that of its first line."""
         numbered = _Lines(lines)
         first = next(numbered, "")
         rows = csv.reader(chain([first], numbered), delimiter=self._delimiter(first), strict=True)
@@ -178,7 +178,7 @@ FORMATS: dict[str, Callable[[Reader, Iterator[bytes]], Read]] = {
 
 
 class _Lines:
-    """Decoded lines for the CSV reader; what is not UTF-8 stays marked, so that its row can be refused."""
+    """Decodes lines for the CSV reader. Bytes that are not UTF-8 become surrogates, so that their row is refused."""
 
     def __init__(self, lines: Iterator[bytes]) -> None:
         self._lines = lines

@@ -1,4 +1,4 @@
-"""One question with its options, checked: what every input format ends in."""
+"""A validated question with its options: the result of every input format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from worker.questions.template import BadLine, Template
 
 OPTION_FIELDS = ("agent", "model", "dialect")
 FIELDS = ("question", "custom_id", *OPTION_FIELDS, "max_steps", "metadata", "expected")
-"""What a line may say by these names; every other column becomes metadata."""
+"""The named fields of a line; every other column becomes metadata."""
 
 MAX_NAME_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A line that was not taken, and why. Lines count from 1."""
+    """A refused line and the reason. Lines count from 1."""
 
     line: int
     reason: str
@@ -27,7 +27,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One line of input as it will become a run."""
+    """One line of input, from which a run is made."""
 
     line: int
     question: str
@@ -42,16 +42,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for every line of an input."""
+    """Rules for every line of an input."""
 
     max_question_bytes: int = 100_000
     template: Template | None = None
     others: bool = True
-    """Whether fields by other names are kept as metadata, as columns of a file are; else they are refused."""
+    """Whether fields with other names are kept as metadata, as for files; otherwise they are refused."""
 
     @property
     def max_line_bytes(self) -> int:
-        """Longer lines are refused unread: JSON may need six bytes for one, and metadata takes room."""
+        """Longer lines are refused unread. JSON may need six bytes for one, and metadata needs room."""
         return 8 * self.max_question_bytes + 1_000_000
 
 
@@ -145,17 +145,17 @@ def _metadata(fields: Mapping[str, Any], others: bool) -> JsonObject:
 _OWN_DATA = 'Data of your own goes into "metadata"'
 _ELSEWHERE = {
     **dict.fromkeys(("temperature", "max_output_tokens", "time_limit_s", "reasoning_effort", "instructions", "tools"),
-                    "Its agent decides that: see STEPMILL_AGENTS_FILE"),
+                    "That is a setting of its agent: see STEPMILL_AGENTS_FILE"),
     **dict.fromkeys(("budget_usd", "max_failures", "weight", "skip_invalid", "template", "limit", "name"),
-                    "A batch is told that: see POST /api/batches"),
+                    "That is an option of a batch: see POST /api/batches"),
 }  # fmt: skip
-"""Where options of others are given, for those who try them on a question."""
+"""Where options of agents and batches belong, for the refusal if they are given for a question."""
 
 RESEMBLED = (*FIELDS[1:6], "expected", *(name for name in _ELSEWHERE if "_" in name or name == "temperature"))
 
 
 def resembles(column: str) -> str | None:
-    """The option that a column of a file, which is kept as metadata, may have been meant for."""
+    """Returns the option that a metadata column may have been meant for, or None."""
     return nearest(column, RESEMBLED, 0.85)
 
 
@@ -166,7 +166,7 @@ def _without_nul(field: str, value: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """The JSON kind of a value, for a sentence."""
+    """Returns the JSON kind of a value, for a sentence."""
     if isinstance(value, bool):
         return "true or false"
     kinds = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number", type(None): "null"}

@@ -1,4 +1,4 @@
-"""`--template "Classify {title}"`: a question made from the columns of a line. Names only, never attributes."""
+"""`--template "Classify {title}"`: makes a question from a line's columns. Names only, no attribute access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class BadLine(Exception):
-    """A line that cannot be a question; the reason is written for the person who wrote it."""
+    """A line that cannot be a question; `reason` is for the person who wrote it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -20,7 +20,7 @@ _PART = re.compile(r"\{\{|\}\}|\{([^{}]+)\}|[{}]")
 
 
 class Template:
-    """A text with `{name}` where a column's value goes; `{{` and `}}` are braces. Raises `ValueError`."""
+    """A text with `{name}` for a column's value; `{{` and `}}` are braces. Raises `ValueError` for a bad template."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -34,12 +34,12 @@ class Template:
             raise ValueError("The template names no column; write one as {title}.")
 
     def missing(self, columns: Iterable[str]) -> list[str]:
-        """The names that none of the columns has."""
+        """Returns the names that are not among the columns."""
         known = set(columns)
         return [name for name in dict.fromkeys(self.names) if name not in known]
 
     def fill(self, fields: Mapping[str, Any]) -> str:
-        """The question of a line. Raises `BadLine` naming what is missing."""
+        """Returns the question for a line. Raises `BadLine` naming the missing field."""
 
         def value(part: re.Match[str]) -> str:
             if part.group(1) is None:
@@ -53,5 +53,5 @@ class Template:
 
 
 def as_text(value: Any) -> str:
-    """Text as it is, anything else as JSON writes it."""
+    """Returns text unchanged and anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

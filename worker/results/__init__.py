@@ -1,1 +1,1 @@
-"""What comes of runs: the result record, its export as JSONL, CSV and Parquet, and scores."""
+"""Results of runs: the result record, its export as JSONL, CSV and Parquet, and scores."""

@@ -38,7 +38,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which columns a table has beside the fixed ones. Metadata beyond `metadata_keys` goes into one JSON column."""
+    """The columns of a table besides the fixed ones. Metadata not in `metadata_keys` goes into one JSON column."""
 
     metadata_keys: Sequence[str] = ()
     more_metadata: bool = False
@@ -47,7 +47,7 @@ class Shape:
     excel_safe: bool = False
 
     def columns(self) -> dict[str, str]:
-        """Name and kind of each column, in order."""
+        """Returns the name and kind of each column, in order."""
         found = dict(_COLUMNS)
         if self.scored:
             found |= _SCORES
@@ -59,12 +59,12 @@ class Shape:
         return found
 
     def column_of(self, key: str) -> str:
-        """The column of a metadata key; one that would hide a result column is prefixed."""
+        """Returns the column name of a metadata key, prefixed if it would hide a result column."""
         taken = key in _COLUMNS or key in _SCORES or key in ("metadata", "trace")
         return f"metadata.{key}" if taken else key
 
     def flat(self, record: JsonObject) -> JsonObject:
-        """A record as one row."""
+        """Returns a record as one row."""
         row = {name: record[name] for name in _COLUMNS if name in record}
         error, metadata = record["error"] or {}, dict(record["metadata"] or {})
         row |= {"error_code": error.get("code"), "error_message": error.get("message"), **record["usage"]}
@@ -83,13 +83,13 @@ def _text(value: Any) -> str | None:
 
 
 def write_jsonl(pages: Records, shape: Shape) -> Iterator[bytes]:
-    """One record a line; a record that cannot be written is replaced by one that says so."""
+    """Yields one record per line; a record that cannot be written is replaced by one that says so."""
     for page in _unbroken(pages):
         yield from _in_pieces(_each(page, _json_line))
 
 
 def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Few bytes at a time: what a slow reader does not take yet waits in memory."""
+    """Joins lines into small pieces, since what a slow reader has not taken yet stays in memory."""
     piece = bytearray()
     for line in lines:
         piece += line
@@ -105,7 +105,7 @@ def _json_line(record: JsonObject) -> bytes:
 
 
 def write_csv(pages: Records, shape: Shape) -> Iterator[bytes]:
-    """A header and one row a record; with `excel_safe`, a cell that a spreadsheet would compute is quoted by `'`."""
+    """Yields a header and one row per record; with `excel_safe`, cells that look like formulas get a leading `'`."""
     columns = shape.columns()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
@@ -119,7 +119,7 @@ def write_csv(pages: Records, shape: Shape) -> Iterator[bytes]:
 
 
 def _unbroken(pages: Records) -> Iterator[Sequence[JsonObject]]:
-    """The pages; where reading fails half-way, a last record says so, since the answer has begun."""
+    """Yields the pages; if reading fails midway, adds a record that says so, since the response has begun."""
     try:
         yield from pages
     except Exception as error:
@@ -137,7 +137,7 @@ def _each(page: Sequence[JsonObject], write: Callable[[JsonObject], T]) -> Itera
 
 
 def _in_place_of(record: JsonObject, error: Exception) -> JsonObject:
-    """What of a record can surely be written, and why the rest is not."""
+    """Returns the safe fields of a record, with an error that says why the rest is missing."""
     said = f"This record cannot be written: {str(error)[:200]}."
     kept = {name: record[name] for name in ("custom_id", "run_id", "status") if isinstance(record.get(name), str)}
     return showable(error_record(None, said) | kept)  # type: ignore[no-any-return]
@@ -161,7 +161,7 @@ def _safe(cell: Any) -> Any:
 
 
 def write_parquet(pages: Records, shape: Shape) -> Iterator[bytes]:
-    """A row group a page. Needs pyarrow: `needs_parquet` says so before anything is sent."""
+    """Yields one row group per page. Needs pyarrow; call `needs_parquet` before sending anything."""
     arrow, parquet = needs_parquet()
     kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "number": arrow.float64()}
     schema = arrow.schema([(name, kinds[kind]) for name, kind in shape.columns().items()])
@@ -175,7 +175,7 @@ def write_parquet(pages: Records, shape: Shape) -> Iterator[bytes]:
 
 
 class _Forgetful:
-    """A file that can be written on and on: what was taken is forgotten, the position counts on."""
+    """A write-only file whose content is dropped once taken, while its position keeps counting."""
 
     closed = False
 
@@ -190,10 +190,10 @@ class _Forgetful:
         return self._before + self._sink.tell()
 
     def flush(self) -> None:
-        """Nothing is buffered elsewhere."""
+        """Does nothing, since nothing is buffered elsewhere."""
 
     def close(self) -> None:
-        """The bytes are still to be taken."""
+        """Does nothing: the last bytes are still to be taken."""
 
     def take(self) -> bytes:
         data = self._sink.getvalue()
@@ -204,7 +204,7 @@ class _Forgetful:
 
 
 def needs_parquet() -> tuple[Any, Any]:
-    """pyarrow, or a `UserError` that says how to get it."""
+    """Returns pyarrow and its Parquet module. Raises `UserError` if they are not installed."""
     try:
         arrow = importlib.import_module("pyarrow")
         return arrow, importlib.import_module("pyarrow.parquet")

@@ -1,4 +1,4 @@
-"""The result record of a run, as JSONL, CSV and Parquet show it."""
+"""The result record of a run, as exported to JSONL, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.core.states import ENDED, RunState
 from worker.results.scoring import exact_match, f1
 
 _LAST_MOMENT = 253_402_300_800.0
-"""The year 10000, where dates end."""
+"""The year 10000, which `datetime` cannot represent."""
 
 RECORD_FIELDS = (
     "custom_id", "run_id", "question", "status", "answer", "partial_answer", "error", "agent", "model", "simulated",
@@ -23,7 +23,7 @@ RECORD_FIELDS = (
 
 
 def moment(seconds: float | None) -> str | None:
-    """A moment as ISO 8601 text in UTC, to the millisecond; None: there is none, or it is no moment."""
+    """Returns a timestamp as ISO 8601 text in UTC, in milliseconds; None if there is none or it is out of range."""
     if seconds is None:
         return None
     if not abs(seconds) < _LAST_MOMENT:
@@ -32,28 +32,28 @@ def moment(seconds: float | None) -> str | None:
 
 
 def usage(row: Any) -> dict[str, int]:
-    """The tokens of anything that has sums."""
+    """Returns the token counts of a row that has sums."""
     return {name: int(getattr(row, name)) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
 
 
 def dollars(usd: float) -> float | None:
-    """Dollars without the dust that sums of fractions leave; None for what is no sum."""
+    """Returns US dollars rounded to remove floating-point noise; None for NaN and infinity."""
     return round(float(usd), 10) if math.isfinite(usd) else None
 
 
 def cost(row: Any) -> float | None:
-    """What was paid; None when a call's price is not known."""
+    """Returns the cost in US dollars; None if the price of a call is unknown."""
     return None if row.unpriced else dollars(row.cost_usd)
 
 
 def wasted(row: Any) -> dict[str, Any]:
-    """What was paid for nothing: repeated, lost and fenced-out attempts."""
+    """Returns the tokens and cost of wasted attempts: repeated, lost and fenced out."""
     price = None if row.unpriced and row.wasted_tokens else dollars(row.wasted_cost_usd)
     return {"tokens": int(row.wasted_tokens), "cost_usd": price}
 
 
 def result_record(row: Any, config: RunConfig) -> JsonObject:
-    """The record of one run. `row` has the columns of a run, its sums up to date, and `config` is what it runs with."""
+    """Returns the record of one run. `row` has a run's columns with current sums; `config` is its configuration."""
     succeeded = row.state == RunState.SUCCEEDED
     failed = row.state == RunState.FAILED
     record = {
@@ -79,7 +79,7 @@ def result_record(row: Any, config: RunConfig) -> JsonObject:
     if (reason := unfit(row.metadata, RENDERED_DEPTH)) is not None:
         record["error"] = {
             "code": ErrorCode.INTERNAL.value,
-            "message": f"Its metadata is not shown whole: it {reason}.",
+            "message": f"Its metadata is not shown in full: it {reason}.",
         }
     if row.expected is not None:
         record |= {"expected": row.expected, **_scores(row, succeeded)}
@@ -87,7 +87,7 @@ def result_record(row: Any, config: RunConfig) -> JsonObject:
 
 
 def error_record(row: Any, message: str) -> JsonObject:
-    """Stands for the record of a row that cannot be shown."""
+    """Returns a record in place of a row that cannot be shown."""
     record: JsonObject = dict.fromkeys(RECORD_FIELDS)
     named = {"custom_id": row.custom_id, "run_id": row.id, "status": row.state} if row is not None else {}
     nothing = {"usage": {}, "wasted": {}, "error": {"code": ErrorCode.INTERNAL.value, "message": message}}

@@ -1,4 +1,4 @@
-"""Exact match and F1 against an expected answer, normalised as question-answering benchmarks do."""
+"""Exact match and F1 against an expected answer, normalised as in question-answering benchmarks."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections import Counter
 from dataclasses import dataclass
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-# Written without spaces between words: each character counts as a word, as benchmarks in these languages do.
+# Scripts without spaces between words: each character counts as a word, as in benchmarks for these languages.
 _UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
 
 
 def words(text: str) -> list[str]:
-    """The words that count: lower case, without punctuation and English articles."""
+    """Returns the words that count: in lower case, without punctuation and English articles."""
     kept = "".join(c for c in text.lower() if not unicodedata.category(c).startswith("P") and c not in "$+<=>^`|~")
     return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", kept)).split()
 
 
 def exact_match(answer: str, expected: str) -> bool:
-    """Whether both say the same words in the same order."""
+    """Returns whether both have the same words in the same order."""
     return words(answer) == words(expected)
 
 
 def f1(answer: str, expected: str) -> float:
-    """The harmonic mean of precision and recall over words, 0 to 1."""
+    """Returns the harmonic mean of precision and recall over words, from 0 to 1."""
     given, wanted = words(answer), words(expected)
     if not given or not wanted:
         return float(given == wanted)
@@ -34,7 +34,7 @@ def f1(answer: str, expected: str) -> float:
 
 @dataclass(slots=True)
 class Score:
-    """The mean over the runs that ended and have an expected answer; a run without an answer scores nothing."""
+    """Mean scores of ended runs that have an expected answer; a run without an answer scores 0."""
 
     scored: int = 0
     exact: int = 0
@@ -47,7 +47,7 @@ class Score:
             self.f1_sum += f1(answer, expected)
 
     def as_dict(self) -> dict[str, float | int] | None:
-        """Shares from 0 to 1; None where nothing was to be scored."""
+        """Returns the scores from 0 to 1; None if no run was scored."""
         if not self.scored:
             return None
         return {

@@ -1,4 +1,4 @@
-"""The Celery tasks: `think`, and one task type for each tool, so that Flower and Prometheus show each by its name."""
+"""The Celery tasks: `think`, and a task type for each tool, so that Flower and Prometheus show each tool by name."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from worker.tasks.think import think
 from worker.tasks.tool_call import call_tool
 
 HARD_LIMIT_MARGIN_S = 5.0
-"""A tool that ignores its time limit for this long is killed with its pool child."""
+"""Seconds past its soft time limit after which a tool is killed together with its pool child."""
 
 
 def register(app: Celery) -> None:
-    """Gives the application its tasks."""
+    """Registers the tasks with the application."""
 
-    # In a pool of processes (quarantine), the death of a model call's process is told at once too.
+    # In a prefork pool (quarantine) the parent also reports the death of a model call's process at once.
     @app.task(name=THINK_TASK, base=WorkTask, bind=True, shared=False, Request=WatchedRequest)
     def think_task(self: WorkTask, run_id: str, step: int, call: int, attempt: int) -> str:
         rt = runtime(app)

@@ -1,4 +1,4 @@
-"""The engine's side of what a tool's context offers: artifacts and notes that outlive the call."""
+"""The engine's implementation of a tool context's artifacts and notes, which outlive the call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.tasks.database_retry import retry_on_outage
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifacts:
-    """Files of one tool call, linked by the address of the API."""
+    """Stores files of one tool call and returns links to them in the API."""
 
     store: Store
     data_dir: Path
@@ -37,7 +37,7 @@ class StoredArtifacts:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotes:
-    """Notes of a run (`scope` run), and those that the runs of its batch share (`scope` batch)."""
+    """Notes of a run (`scope` run), and notes that all runs of its batch share (`scope` batch)."""
 
     store: Store
     run_id: str

@@ -1,7 +1,7 @@
-"""What attempts of model calls and of tool calls share: claim, work, apply, and only then send.
+"""The protocol shared by attempts of model calls and tool calls: claim, work, apply, and only then send.
 
-A claim or an apply whose commit's answer was lost is read back rather than done twice. Who is fenced out writes nothing
-but what it used, which counts as waste.
+A claim or apply whose commit's answer was lost is read back rather than done twice. An attempt that was fenced out
+writes only its usage, which counts as waste.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from worker.tasks.runtime import Runtime
 
 
 class Claimed(Protocol):
-    """What a claim answers: the work under its lease."""
+    """What a claim returns: the work and its lease."""
 
     @property
     def lease(self) -> Lease: ...
@@ -34,16 +34,16 @@ Work = TypeVar("Work", bound=Claimed)
 
 
 class AttemptFailed(Exception):
-    """An attempt that failed: red in Flower. Its text names ids and kinds, never a question's words."""
+    """A failed attempt, which Flower shows as FAILURE. The text contains ids and kinds, never a question's words."""
 
 
 class Discarded(Exception):
-    """A work message for work that is done, taken, paused or ended: not an error, and not a success either."""
+    """The announced work is done, taken, paused or ended; neither an error nor a success."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """The work that a message announces; `call` is 0 for a model call."""
+    """The work that a message announces. `call` is 0 for a model call."""
 
     run_id: str
     step: int
@@ -54,14 +54,14 @@ class Announced:
 def claim(
     rt: Runtime, place: Announced, hold_s: float, take: Callable[[Store, Lease], Work | None], tool: str = ""
 ) -> Work:
-    """Takes the work under a lease of `hold_s`. Raises `Discarded` where it is not ours to do."""
+    """Claims the work under a lease of `hold_s` seconds. Raises `Discarded` if this worker may not do it."""
     for _ in range(2):
         lease = Lease(new_token(), place.run_id, place.step, place.call, place.attempt, rt.identity.id, hold_s)
         work, doubtful = retry_on_outage("claim", lambda at=lease: take(rt.store, at), rt.draining.is_set)  # type: ignore[misc]
         if work is not None:
             return work
         if doubtful and reclaimed(rt.store, lease):
-            # The claim landed but its answer was lost, and with it what was claimed: let it be claimed again.
+            # The claim landed, but its answer with the work was lost: hand it back, to be claimed again.
             held = OpenAttempt(lease, tool, Outcome.HANDED_BACK)
             follow_up(rt, place.run_id, release(rt.store, held, {}, "claim unheard") or Applied())
         if not rt.identity.refused():
@@ -70,7 +70,7 @@ def claim(
 
 
 def apply(rt: Runtime, lease: Lease, write: Callable[[], Applied | None], spent: Spent) -> Applied:
-    """Writes what came of the work; what follows has yet to be sent. Raises `Discarded` for one that was fenced out."""
+    """Writes the result; the caller sends what follows. Raises `Discarded` if the attempt was fenced out."""
     applied, doubtful = retry_on_outage("apply", write, rt.draining.is_set)
     if applied is not None:
         return applied
@@ -83,7 +83,7 @@ def apply(rt: Runtime, lease: Lease, write: Callable[[], Applied | None], spent:
 
 
 def follow_up(rt: Runtime, run_id: str, applied: Applied) -> None:
-    """After the commit: sends what is due, tells who follows the run, frees the slot of one that has ended."""
+    """After the commit: sends messages, notifies followers of the run, and wakes the admitter if the run ended."""
     rt.dispatcher.changed((run_id,))
     if applied.work_messages:
         rt.dispatcher.send(applied.work_messages)

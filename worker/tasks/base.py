@@ -1,4 +1,4 @@
-"""What think and tool tasks share: discarded messages and failed attempts are told apart from successes in Flower."""
+"""The base of think and tool tasks: Flower shows discarded messages and failed attempts apart from successes."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class WorkTask(Task):  # type: ignore[misc]  # celery has no types
     typing = False
 
     def discard(self) -> Ignore:
-        """The exception to raise for a work message that is not ours; Flower shows the task as DISCARDED.
+        """Returns the exception to raise for a message that this worker may not act on; Flower shows DISCARDED.
 
-        A state of its own: Celery's REJECTED counts as earlier than STARTED, so that Flower would never show it.
+        Celery's REJECTED ranks before STARTED, so Flower would never show it.
         """
         self.send_event("task-discarded", retry=False)
         return Ignore()
 
     def leave_to_others(self, rt: Runtime, queue: str, ids: Sequence[Any]) -> None:
-        """Passes the message on, and raises what ends the task, where this process is not the one to do the work.
+        """Passes the message on and ends the task with an exception if this process must not do the work.
 
-        That is a draining worker, which may claim no more, and a message that version 0.1.0 sent to the one quarantine
-        for all: it goes to that of its kind. `queue` is where such work usually waits.
+        That is so on a draining worker, which may not claim, and for a message that version 0.1.0 sent to its single
+        quarantine queue, which goes to the quarantine of its kind. `queue` is the usual queue of such work.
         """
         came_by = self.request.delivery_info["routing_key"]
         if came_by == QUEUE_QUARANTINE:
@@ -58,12 +58,12 @@ _runtimes: dict[str, Runtime] = {}
 
 
 def runtime(app: Celery) -> Runtime:
-    """This process's runtime, built at first use: a spawned pool child opens its own connections."""
+    """Returns this process's runtime, built at first use: a spawned pool child opens its own connections."""
     if "one" not in _runtimes:
         _runtimes["one"] = build_runtime(settings(), app)
     return _runtimes["one"]
 
 
 def install(one: Runtime) -> None:
-    """Sets the runtime of this process: a worker's parent, or a test."""
+    """Sets this process's runtime, for a worker's parent process or a test."""
     _runtimes["one"] = one

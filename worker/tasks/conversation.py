@@ -1,4 +1,4 @@
-"""From history to prompt, and from reply to event: where dialects and tools meet the machine. Touches nothing."""
+"""Builds the prompt from the history, and the event from the reply. Does no I/O."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from worker.store.hot.interface import StepRecord
 from worker.store.queries.history import History
 
 ASK_PERSON = "ask_person"
-"""The tool that a person answers; no worker ever runs it."""
+"""The tool whose calls a person answers; no worker runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +48,21 @@ class Prompt:
 
     @property
     def size_bytes(self) -> int:
-        """About how long the prompt is, with what is given back to the endpoint."""
+        """The approximate size of the prompt, including fields sent back to the endpoint."""
         values = (value for message in self.messages for name, value in message.items() if name != "role")
         return sum(len(str(value).encode("utf-8", "replace")) for value in values)
 
     @property
     def about_tokens(self) -> int:
-        """About how many tokens the endpoint will count, tools included."""
+        """An estimate of the tokens that the endpoint will count, tools included."""
         return (self.size_bytes + len(str(self.extra))) // BYTES_PER_TOKEN
 
 
 def prompt(config: RunConfig, system: str, tools: Sequence[Tool], past: History, hot: Hot, endpoint_id: str) -> Prompt:
-    """The whole conversation after the system prompt; at a last step the model is told to answer now.
+    """Builds the conversation for the next model call; at a last step it tells the model to answer now.
 
-    Where the model's context is known, observations are cut until it fits, as the endpoint's refusal would have them
-    cut. If it then still does not fit, the endpoint has the last word: the number of tokens is an estimate.
+    If the model's context is known, observations are cut until the prompt fits, as after a refusal. If it still does
+    not fit, it is sent anyway, because the number of tokens is an estimate.
     """
     spoken = dialect(config.dialect)
     final = last_step(hot, config)
@@ -83,7 +83,7 @@ def prompt(config: RunConfig, system: str, tools: Sequence[Tool], past: History,
 
 
 def given_back(turns: Sequence[Turn], endpoint_id: str) -> list[Turn]:
-    """The turns, without what other endpoints than this one added to their messages."""
+    """Returns the turns without the extra fields and call ids that came from other endpoints."""
     return [turn if turn.endpoint_id == endpoint_id else _plain(turn) for turn in turns]
 
 
@@ -95,7 +95,7 @@ def _plain(turn: Turn) -> Turn:
 def read_reply(
     reply: ModelReply, config: RunConfig, tools: Sequence[Tool], past: History, endpoint_id: str
 ) -> tuple[ThinkEvent, StepRecord]:
-    """What the reply means, and what it leaves in the history."""
+    """Returns what the reply means, and its step for the history."""
     parsed = _parsed(reply.reply, config, tools)
     event, kind, notice = _event(reply.reply, parsed, config, tools, past)
     record = StepRecord(
@@ -116,7 +116,7 @@ def read_reply(
 
 
 def _extras(message: JsonObject, parsed: Parsed) -> JsonObject | None:
-    """What the message carried beyond the chat API; an answer ends its run, and nothing of it goes back."""
+    """Returns the message's extra fields to store; None for an answer, which is never sent back."""
     if isinstance(parsed, Answer):
         return None
     extra = message_extra(message)
@@ -128,7 +128,7 @@ def _extras(message: JsonObject, parsed: Parsed) -> JsonObject | None:
 
 
 def _parsed(reply: Reply, config: RunConfig, tools: Sequence[Tool]) -> Parsed:
-    """As the dialect reads it; prose that it cannot read is the answer where the agent's settings say so."""
+    """Parses with the dialect; unreadable prose counts as the answer if the agent allows plain answers."""
     parsed = _with_refusal(dialect(config.dialect).parse(reply, tools), reply)
     if not isinstance(parsed, Malformed) or not config.plain_answers:
         return parsed
@@ -137,7 +137,7 @@ def _parsed(reply: Reply, config: RunConfig, tools: Sequence[Tool]) -> Parsed:
 
 
 def _with_refusal(parsed: Parsed, reply: Reply) -> Parsed:
-    """A model that declines says so beside an empty text."""
+    """Adds the `refusal` field to the reason: a model that declines sends it with an empty text."""
     said = reply.message.get("refusal")
     if not isinstance(parsed, Malformed) or reply.text.strip() or not isinstance(said, str) or said in parsed.reason:
         return parsed
@@ -163,17 +163,17 @@ def _event(
 
 
 def _cut_before(turns: Sequence[Turn]) -> bool:
-    """Whether the output limit cut off every unreadable reply at the end of the history."""
+    """Returns whether the output limit cut off every unreadable reply at the end of the history."""
     return all(turn.cut for turn in takewhile(lambda turn: not turn.calls, reversed(turns)))
 
 
 def _says_nothing(reply: Reply, parsed: Malformed) -> bool:
-    """Whether neither words nor a call are left of a reply without the thinking in it."""
+    """Returns whether a reply without its thinking has neither words nor a call."""
     return not (parsed.kept.strip() or parsed.thought.strip() or reply.message.get("tool_calls"))
 
 
 def _call(request: ToolRequest, known: Mapping[str, Tool], gated: frozenset[str]) -> NewCall:
-    """A call to enqueue, or one that is answered at once because the model has to mend it."""
+    """Returns a call to enqueue, or one that is answered at once because the model has to correct it."""
     shown = request.args if isinstance(request.args, dict) else {"input": request.args}
     tool = known.get(request.tool)
     if tool is None:

@@ -1,4 +1,4 @@
-"""Writes that must arrive: repeated while the database is away, and read back where a commit's answer was lost."""
+"""Repeats writes while the database is unreachable, and notes when an earlier commit's answer may have been lost."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ GIVE_UP_AFTER_S = 1_800.0
 
 
 def retry_on_outage(what: str, write: Callable[[], T], stop: Callable[[], bool] = lambda: False) -> tuple[T, bool]:
-    """Runs `write` until the database answers. Returns its result, and whether an earlier try may have landed unheard.
+    """Runs `write` until the database answers. Returns its result and whether an earlier try may have landed.
 
-    Only for writes that are guarded by a token, which land once however often they are sent. Raises the database's
-    error after half an hour, or at once when `stop` says so: the sweepers of other processes take over then.
+    Only for writes that are guarded by a token and so land once however often they are sent. Raises the database's
+    error after half an hour, or at once if `stop` returns True; the sweepers of other processes then take over.
     """
     wait_s, began, doubtful = FIRST_WAIT_S, time.monotonic(), False
     while True:
@@ -39,7 +39,7 @@ def retry_on_outage(what: str, write: Callable[[], T], stop: Callable[[], bool] 
 
 
 def _passing(error: Exception) -> bool:
-    """Whether the same statement may work later: connection lost, server restarting, locks, pool exhausted."""
+    """Returns whether the same statement may work later: connection lost, server restarting, locks, pool exhausted."""
     if isinstance(error, TimeoutError):
         return True
     if not isinstance(error, DBAPIError):

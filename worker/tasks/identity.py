@@ -1,4 +1,4 @@
-"""Who holds the leases of a process: a UUID of its start, which its pool children read from a file."""
+"""The worker identity that holds a process's leases: a UUID per start, which pool children read from a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _VARIABLE = "STEPMILL_OWNER_FILE"
 
 
 class WorkerIdentity:
-    """The worker id in force. A worker that was declared dead registers anew; its children then read the new id."""
+    """The current worker id. A worker that was declared dead registers anew, and its children read the new id."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class WorkerIdentity:
 
     @classmethod
     def from_environment(cls) -> WorkerIdentity:
-        """In a pool child: the parent's identity."""
+        """Returns the parent's identity, in a pool child."""
         name = os.environ.get(_VARIABLE)
         return cls(Path(name) if name else None)
 
@@ -34,20 +34,20 @@ class WorkerIdentity:
 
     @property
     def known(self) -> str | None:
-        """The id of a process that has registered, and that has used it."""
+        """The id if this process has registered or used it, else None."""
         return self._id
 
     def refused(self) -> bool:
-        """A claim was refused: look whether the parent has a new id by now. True: it has."""
+        """After a refused claim, rereads the parent's id. Returns whether it has changed."""
         if self._path is None or not self._path.exists():
             return False
         before, self._id = self._id, self._path.read_text()
         return self._id != before
 
     def become(self, worker_id: str) -> None:
-        """In the process that registers: takes the id and leaves it where its children look.
+        """Sets the id in the process that registered, and writes it to the file that its children read.
 
-        A file that the environment named belongs to another worker, of which this one may be a descendant.
+        The file named in the environment may belong to another worker that is an ancestor, so a new one is created.
         """
         if not self._registered or self._path is None:
             handle, name = tempfile.mkstemp(prefix="stepmill-owner-")
@@ -60,11 +60,11 @@ class WorkerIdentity:
         self._id = worker_id
 
     def touch(self) -> None:
-        """Shows from outside that the process lives: a container's health check looks at the file's age."""
+        """Updates the file's time, from which a container's health check sees that the process is alive."""
         if self._path is not None:
             self._path.touch()
 
     def forget(self) -> None:
-        """Removes the file at the end of the process that registered."""
+        """Removes the file when the process that registered ends."""
         if self._registered and self._path is not None:
             self._path.unlink(missing_ok=True)

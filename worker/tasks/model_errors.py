@@ -1,4 +1,4 @@
-"""What follows from a model call that gave no reply: whose fault it was decides."""
+"""Decides by an error's culprit what follows a model call without a reply."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NO_CALL = Spent(Outcome.DEFERRED)
 
 @dataclass(frozen=True, slots=True)
 class ThinkResult:
-    """What came of a model call: the event, what it used, and what it leaves in the history."""
+    """The result of a model call: the event, what it used, and its step for the history, if any."""
 
     event: ThinkEvent
     spent: Spent
@@ -49,7 +49,7 @@ class ThinkResult:
 
 
 def closed(endpoint: EndpointSettings, why: Pause) -> ThinkResult:
-    """The call was not made, since its endpoint is paused."""
+    """Returns the result of a call that was not made because its endpoint is paused."""
     return ThinkResult(
         GivenBack(Outcome.DEFERRED, reason=why.sentence, park=Parking(Parked.MODEL, endpoint.endpoint_id)), NO_CALL
     )
@@ -58,10 +58,10 @@ def closed(endpoint: EndpointSettings, why: Pause) -> ThinkResult:
 def ended_without_reply(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, ended: CallEnded, config: RunConfig
 ) -> ThinkResult:
-    """What follows. Endpoints are paused here, for the whole fleet."""
+    """Returns what follows; pauses the endpoint for the whole fleet if the error calls for it."""
     spent = spent_in_vain(rt, endpoint, ended)
     if isinstance(ended, RunError) and ended.status is not None:
-        rt.pauses.answered(endpoint)  # it has read a request and judged it
+        rt.pauses.answered(endpoint)  # it read the request and refused it, so it works
     match ended:
         case Stopped(reason=StopReason.HAND_BACK):
             given = replace(spent, outcome=Outcome.HANDED_BACK, error=None)
@@ -80,7 +80,7 @@ def ended_without_reply(
 
 
 def spent_in_vain(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> Spent:
-    """What a call cost that gave no reply."""
+    """Returns what a call without a reply cost."""
     cost = rt.prices.cost_usd(endpoint.model, ended.usage)
     return Spent(Outcome.ERROR, ended.message, ended.usage, cost, wasted=True, billed=ended.usage is None)
 
@@ -88,7 +88,7 @@ def spent_in_vain(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> 
 def _operators(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, error: OperatorError, config: RunConfig
 ) -> ThinkEvent:
-    """The endpoint pauses, unless it turns out that it refuses this one request and answers others."""
+    """Pauses the endpoint, unless it refuses only this request and answers others."""
     if rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id):
         return out_of_order(rt, endpoint, error, error.retry_after_s)
     if isinstance(error, AccessDenied) and rt.pauses.refuses_again(endpoint, work.lease):
@@ -117,7 +117,7 @@ def _answers_others(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings) ->
 
 
 def out_of_order(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded, for_s: float | None = None) -> ThinkEvent:
-    """The fleet leaves the endpoint alone until somebody acts or a probe succeeds; its runs wait and none fails."""
+    """Pauses the endpoint until an operator acts or a probe succeeds; its runs wait and none fails."""
     _pause(rt, endpoint, ended, for_s)
     what_to_do = remedy(pause_kind(ended, for_s), endpoint.model, endpoint.base_url, endpoint.api_key_env)
     reason = why_paused(ended.message, what_to_do)
@@ -145,7 +145,7 @@ def _transient(
     wait_s = delay_s(failures, random, retry_after_s=error.retry_after_s)
     timed = error.pauses_endpoint and error.retry_after_s is not None
     if not timed and rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id):
-        return out_of_order(rt, endpoint, error)  # one call is enough to see that it is not back yet
+        return out_of_order(rt, endpoint, error)  # one failed probe is enough to know that it is still down
     if timed:
         _pause(rt, endpoint, error, wait_s)
     elif error.pauses_endpoint and rt.pauses.turns_away(endpoint, work.lease):

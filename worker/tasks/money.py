@@ -1,4 +1,4 @@
-"""What a model call may cost at most, and whether its run may spend that."""
+"""The upper bound of a model call's cost, and whether its run may spend it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from worker.llm.prices import PriceTable
 
 
 def bound_usd(prices: PriceTable, request: ModelRequest, hot: Hot) -> float | None:
-    """The upper bound of a call; None: its price is not known, which only a run without a budget may ignore."""
+    """Returns a call's upper bound in US dollars; None if its price is unknown and the run has no budget.
+
+    Raises `UserError` if the price is unknown and the run has a budget.
+    """
     if prices.price(request.model) is not None:
         return prices.upper_bound_usd(request.model, request.size_bytes, request.most_output_tokens)
     if hot.allotment_usd is not None:
@@ -20,5 +23,5 @@ def bound_usd(prices: PriceTable, request: ModelRequest, hot: Hot) -> float | No
 
 
 def fits(hot: Hot, bound: float) -> bool:
-    """Whether a call of this bound stays within what the run was allotted."""
+    """Returns whether a call with this bound fits the run's allotment."""
     return may_call(hot.allotment_usd, hot.cost_usd + hot.reserved_usd, bound)

@@ -1,4 +1,4 @@
-"""How a prefork parent sees the end of its children's work: one that dies or is killed is reported at once."""
+"""Lets a prefork parent report at once that a pool child died or was killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Report = Callable[[str, int, int, int, Outcome], None]
 
 
 class _Reports:
-    """Set by the worker process; runs off the event loop, which must not wait for the database."""
+    """Runs the worker's `report` in a thread, because the event loop must not wait for the database."""
 
     def __init__(self) -> None:
         self.report: Report | None = None
@@ -37,7 +37,7 @@ class _Reports:
             run_id, step, call, attempt = args
             report(run_id, step, call, attempt, outcome)
         except SQLAlchemyError:
-            # The attempt's deadline and the sweeper find it too, only later.
+            # The attempt's deadline and the sweeper catch it as well, only later.
             log.exception("The loss of the attempt %s could not be reported", args)
 
 
@@ -45,13 +45,13 @@ REPORTS = _Reports()
 
 
 class WatchedRequest(Request):  # type: ignore[misc]  # celery has no types
-    """A request whose child's death is told to the database by its parent."""
+    """A request that reports the death or timeout of its pool child."""
 
     _stopping = False
     _lock = threading.Lock()
 
     def first_stop(self) -> bool:
-        """Whether its child is to be interrupted now: once only, or the next signal would strike what it cleans up."""
+        """Returns True the first time only: a second signal would interrupt the child's clean-up."""
         with self._lock:
             first, self._stopping = not self._stopping, True
         return first
@@ -63,7 +63,7 @@ class WatchedRequest(Request):  # type: ignore[misc]  # celery has no types
         if isinstance(exc, WorkerLostError | SystemExit):
             REPORTS.send(tuple(self.args), Outcome.LOST)
         elif isinstance(exc, SoftTimeLimitExceeded):
-            # It was interrupted before or after the tool itself, where nothing could be made of it.
+            # It was interrupted outside the tool itself, where the task does not handle it.
             REPORTS.send(tuple(self.args), Outcome.TIMEOUT)
         return super().on_failure(exc_info, send_failed_event, return_ok)
 

@@ -1,4 +1,4 @@
-"""What a process of the engine has at hand: settings, store, dispatcher, tools, model clients, and who it is."""
+"""What tasks in a process use: settings, store, dispatcher, tools, model clients, and the worker identity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from worker.tasks.turnstile import Turnstile
 
 
 class InFlight:
-    """The attempts that this process works on, so that a cancel or a shutdown can reach them."""
+    """The attempts that this process is working on, so that a cancel or shutdown can abort them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,7 @@ class InFlight:
 
     @contextmanager
     def attempt(self, token: str, run_id: str, limit_s: float) -> Iterator[Abort]:
-        """Registers an attempt while the block runs, which should be no longer than `limit_s`."""
+        """Registers an attempt for the duration of the block, which should take no longer than `limit_s` seconds."""
         abort = Abort()
         with self._lock:
             self._aborts[token] = (run_id, abort)
@@ -57,18 +57,18 @@ class InFlight:
                 del self._aborts[token], self._deadlines[token]
 
     def abort_runs(self, run_ids: set[str], reason: StopReason) -> int:
-        """Stops what is in flight for these runs; returns how many attempts that were."""
+        """Aborts the attempts in flight for these runs; returns how many there were."""
         return self._abort([abort for _, (run, abort) in self._snapshot() if run in run_ids], reason)
 
     def abort_all(self, reason: StopReason) -> int:
         return self._abort([abort for _, (_, abort) in self._snapshot()], reason)
 
     def tokens(self) -> dict[str, str]:
-        """Token and run of each attempt in flight."""
+        """Returns the run of each attempt in flight, by token."""
         return {token: run for token, (run, _) in self._snapshot()}
 
     def overdue(self) -> int:
-        """How many attempts are past their limit: threads that hang, and that nothing here can end."""
+        """Returns how many attempts are past their limit: their threads hang and cannot be killed."""
         with self._lock:
             return sum(deadline < time.monotonic() for deadline in self._deadlines.values())
 
@@ -85,12 +85,12 @@ class InFlight:
 
 
 def no_wake() -> None:
-    """For processes without an admitter: sweepers and other processes admit."""
+    """Does nothing: used in processes without an admitter, since other processes admit."""
 
 
 @dataclass
 class Runtime:
-    """Everything that a task needs. One a process; threads share it."""
+    """Everything that a task needs. There is one per process, shared by its threads."""
 
     settings: Settings
     store: Store
@@ -123,12 +123,12 @@ class Runtime:
 
 
 def limiter(settings: Settings) -> Limiter:
-    """The fleet's limiter, on a client of its own that repeats nothing."""
+    """Returns the fleet's limiter, with a Redis client that never repeats a command."""
     return Limiter(limiter_client(settings.redis))
 
 
 def build_runtime(settings: Settings, app: Celery) -> Runtime:
-    """Opens what a process needs. Connections are made at first use."""
+    """Builds what a process needs. Connections are opened at first use."""
     return Runtime(
         settings=settings,
         store=open_store(settings.database, settings.db_pool),

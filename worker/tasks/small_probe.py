@@ -1,8 +1,7 @@
-"""A probe that tells whether a paused endpoint answers at all, where the request of the run that probes is suspect.
+"""A probe of a paused endpoint with a small request, used if the probing run's own request may be the cause.
 
-A run whose own request failed again and again would find an endpoint out of order that answers everybody else. It asks
-for a single word first, in a request of the same form: what is wrong with the endpoint, or with how it is asked, shows
-there too.
+A run whose own request always fails would keep an endpoint paused that answers all others. It first asks for a single
+word in a request of the same form: a fault of the endpoint, or of the way it is called, shows there too.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from worker.tasks.runtime import Runtime
 
 QUESTION = "Answer with the one word: ready"
 _MAY_BE_OF_ONE = frozenset({PauseKind.FAILING, PauseKind.UNKNOWN, PauseKind.ACCESS, PauseKind.MODEL})
-"""Pauses that one request may have caused, while money and keys are everybody's."""
+"""Kinds of pauses that a single request may cause; a missing key or quota would affect every request."""
 
 
 def asks_small(rt: Runtime, work: ThinkWork, endpoint: EndpointSettings) -> bool:
-    """Whether this model call is a probe by a run whose own request has failed there."""
+    """Returns whether this model call is a probe by a run whose own request has failed at this endpoint."""
     pause = rt.pauses.probed_by(endpoint.endpoint_id, work.lease.run_id)
     return pause is not None and pause.kind in _MAY_BE_OF_ONE and has_failed(rt.store, work.lease)
 
 
 def small(request: ModelRequest) -> ModelRequest:
-    """The request with its instructions, tools and options, and with nothing of its conversation."""
+    """Returns the request with its instructions, tools and options, but without its conversation."""
     told = takewhile(lambda message: message.get("role") in ("system", "developer"), request.messages)
     asked: Mapping[str, str] = {"role": "user", "content": QUESTION}
     return replace(request, messages=[*told, dict(asked)])
 
 
 def answered(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> ThinkResult:
-    """The endpoint answers: the run's own request comes next, and its failures count against it."""
+    """Returns the result if the endpoint answered: the run's own request is next, and its failures count again."""
     cost = rt.prices.cost_usd(endpoint.model, reply.usage)
     spent = Spent(Outcome.OK, usage=reply.usage, cost_usd=cost, wasted=True, billed=True)
     return ThinkResult(
@@ -51,7 +50,7 @@ def answered(rt: Runtime, endpoint: EndpointSettings, reply: ModelReply) -> Thin
 
 
 def refused(rt: Runtime, endpoint: EndpointSettings, ended: CallEnded) -> ThinkResult | None:
-    """What follows where even so small a request is refused for what it is; None: it failed as any call may."""
+    """Returns what follows if even the small request is rejected; None: it failed for another reason."""
     if not isinstance(ended, RunError):
         return None
     return ThinkResult(out_of_order(rt, endpoint, ended), spent_in_vain(rt, endpoint, ended))

@@ -1,4 +1,4 @@
-"""One model call: claim the step, ask the model, read its reply, decide, apply, and send what follows."""
+"""One model call: claims the step, calls the model, reads the reply, decides, applies, and sends what follows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from worker.tasks.runtime import Runtime
 log = logging.getLogger(__name__)
 
 Reader = Callable[[], tuple[ThinkEvent, StepRecord]]
-"""Reads a reply: what it means, and what it leaves in the history."""
+"""Reads a reply; returns what it means and its step for the history."""
 
 MARGIN_S = 20.0
-"""A lease outlasts the model call's own limit by this much."""
+"""Seconds by which a lease outlasts the model call's own time limit."""
 
 
 def think(rt: Runtime, run_id: str, step: int, attempt: int) -> str:
-    """Does one model call. Raises `Discarded` where the message is not ours, `AttemptFailed` where the call failed."""
+    """Does one model call. Raises `Discarded` if this worker may not do it, and `AttemptFailed` if the call failed."""
     with rt.turnstile:
         return _carry_out(rt, run_id, step, attempt)
 
@@ -136,7 +136,7 @@ def _ask(rt: Runtime, work: ThinkWork, config: RunConfig, endpoint: EndpointSett
 def _heard(
     rt: Runtime, work: ThinkWork, endpoint: EndpointSettings, reply: ModelReply, read: Reader, config: RunConfig
 ) -> ThinkResult:
-    """What follows from a reply that came."""
+    """Returns what follows from a reply."""
     spent = _spent(rt, endpoint, reply)
     try:
         event, record = read()
@@ -145,13 +145,13 @@ def _heard(
         message = f"stepmill failed: {type(error).__name__}"
         return ThinkResult(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))
     if isinstance(event, UsedUp) and may_raise(work.hot, config):
-        # The step is done once more, so that nothing of this reply stands in its place in the history.
+        # The step is repeated, so this reply does not become a step of the history.
         return ThinkResult(event, replace(spent, outcome=Outcome.ERROR, error=used_up(work.hot, config), wasted=True))
     return ThinkResult(event, spent, record)
 
 
 def _reserved(rt: Runtime, work: ThinkWork, bound_usd: float) -> bool:
-    """Whether the call may leave: what it may cost is on record, and nobody has taken the attempt over."""
+    """Records the call's bound; returns False if the attempt has been taken over, so the call must not be sent."""
     return retry_on_outage("reserve", lambda: reserve(rt.store, work.lease, bound_usd), rt.draining.is_set)[0]
 
 

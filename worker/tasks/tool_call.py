@@ -1,4 +1,4 @@
-"""One tool call: claim it, commit its start where it must not be repeated, run the tool, apply, send what follows."""
+"""One tool call: claims it, commits its start if it must not be repeated, runs the tool, applies, sends messages."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from worker.tasks.runtime import Runtime
 log = logging.getLogger(__name__)
 
 MARGIN_S = 15.0
-"""A lease outlasts the tool's own time limit by this much."""
+"""Seconds by which a lease outlasts the tool's own time limit."""
 
 
 def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attempt: int) -> str:
-    """Does one tool call. Raises `Discarded` where the message is not ours, `AttemptFailed` where the tool failed."""
+    """Does one tool call. Raises `Discarded` if this worker may not do it, and `AttemptFailed` if the tool failed."""
     place = Announced(run_id, step, call, attempt)
     work = claim(rt, place, tool.timeout_s + MARGIN_S, claim_call, tool.name)
     with rt.in_flight.attempt(work.lease.token, run_id, work.lease.deadline_s) as abort:
@@ -54,7 +54,7 @@ def call_tool(rt: Runtime, tool: Tool, run_id: str, step: int, call: int, attemp
 
 
 def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
-    """Runs the tool within what its calls share: an answer that is known, a slot that is free."""
+    """Returns a cached observation, or runs the tool if one of its concurrent slots is free."""
     known = rt.tool_limits.known(tool, work.args)
     if known is not None:
         return CallFinished(known)
@@ -75,7 +75,7 @@ def _shared(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
 
 
 def _may_start(rt: Runtime, tool: Tool, work: CallWork) -> bool:
-    """The second commit of a call that must not be repeated; others need none."""
+    """Makes the second commit of a call that must not be repeated; idempotent calls need none."""
     reach("call.claimed")
     if tool.idempotent:
         return True

@@ -1,8 +1,8 @@
-"""Few of a process's threads compute at once; the others wait their turn, in order, instead of fighting for the GIL.
+"""Limits how many of a process's threads compute at once; the others queue instead of competing for the GIL.
 
-A think worker has hundreds of threads, nearly all of them waiting for a model. When many replies come together and each
-thread goes on at once, all are done late: a thread that wakes from the database waits for the interpreter behind all
-others. In turn, the first are done at once and their slots make their next calls.
+A think worker has hundreds of threads, nearly all of them waiting for a model. If many replies arrive together and all
+threads continue at once, all finish late, because a thread that wakes from the database waits for the GIL behind all
+others. One after another, the first threads finish early and make their next calls.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from types import TracebackType
 
 AT_ONCE = 2
-"""Of many threads: one that computes, and one that waits for the database meanwhile."""
+"""Threads at once in a large pool: one computes while the other waits for the database."""
 
 FEW = 16
-"""So many threads do not get into each other's way; fewer turns would only slow them down."""
+"""Pools up to this size need no limit; one would only slow them down."""
 
 PATIENCE_S = 0.5
-"""After which a thread goes on out of turn: a hanging database or Redis must not make the others wait in line."""
+"""Seconds after which a thread continues out of turn: a hanging database or Redis must not block the others."""
 
 
 class Turnstile:
-    """`with turnstile:` around what computes, and inside it `with turnstile.aside():` around a long wait."""
+    """Use `with turnstile:` around computation, and inside it `with turnstile.aside():` around a long wait."""
 
     def __init__(self, at_once: int = FEW, patience_s: float = PATIENCE_S) -> None:
         self._turns = threading.Semaphore(at_once)
@@ -32,7 +32,7 @@ class Turnstile:
 
     @classmethod
     def for_threads(cls, count: int) -> Turnstile:
-        """The turnstile of a pool of so many threads."""
+        """Returns the turnstile for a pool of `count` threads."""
         return cls(count if count <= FEW else AT_ONCE)
 
     def __enter__(self) -> None:
@@ -46,7 +46,7 @@ class Turnstile:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Gives the turn up while the block runs, and takes one again."""
+        """Gives up the turn while the block runs, then takes one again."""
         self.__exit__(None, None, None)
         try:
             yield
