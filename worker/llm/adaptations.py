@@ -1,6 +1,6 @@
-"""What endpoints refuse of a request, read from their own words, and how the request is changed then. Pure.
+"""Reads from an endpoint's error which part of a request it refuses, and changes the request accordingly. Pure.
 
-A reading may be liberal: a change is remembered only after the changed request was answered well.
+Readings may be liberal: a change is remembered only if the changed request was answered normally.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from worker.core.records import Adaptation, JsonObject, Message
 from worker.llm.errorbody import ErrorBody
 
 MAX_ADAPTATIONS = 10
-"""Changes of one request, after which its error stands."""
+"""A request that was changed this often keeps its error."""
 
 LEAST_OUTPUT_TOKENS = 64
-"""A limit is not lowered below this: no step fits into less."""
+"""A limit is not lowered below this: no step needs fewer tokens."""
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
-"""Two names for one limit. It is renamed and lowered, never dropped: reservations of money rely on it."""
+"""Two names for one limit. It may be renamed or lowered, never dropped: money reservations rely on it."""
 
 SAID_BESIDE_CALLS = "I call a tool."
-"""What a message with calls says where its endpoint takes none that says nothing."""
+"""The content of a message with calls, for endpoints that refuse one without text."""
 
 NEEDED = frozenset({"model", "messages", "tools", *OUTPUT_LIMITS})
-"""What a request cannot do without."""
+"""Fields that a request cannot do without."""
 
 
 # ---- how a request is changed ----
 
 
 def adapt(body: JsonObject, adaptations: Iterable[Adaptation]) -> JsonObject:
-    """The body as its endpoint takes it; the given one is not changed."""
+    """Returns the body in the form that its endpoint takes; does not change the given one."""
     for one in adaptations:
         kind, _, name = one.feature.partition(":")
-        if kind in KINDS:  # what a newer version has learned is for that version
+        if kind in KINDS:  # ignore changes that only a newer version knows
             body = KINDS[kind].apply(body, name, one.value)
     return body
 
 
 def described(one: Adaptation) -> str:
-    """What is done for the endpoint, in words for a person."""
+    """Describes the change for people."""
     kind, _, name = one.feature.partition(":")
     return KINDS[kind].words.format(name=name, value=one.value) if kind in KINDS else one.feature
 
@@ -70,7 +70,7 @@ def _lower_limit(body: JsonObject, _name: str, value: Any) -> JsonObject:
 
 
 def _no_system_role(body: JsonObject, _name: str, _value: Any) -> JsonObject:
-    """Instructions go in front of the first user message."""
+    """Puts the instructions in front of the first user message."""
     told = [str(message.get("content") or "") for message in body["messages"] if instructs(message)]
     others: list[Message] = [dict(message) for message in body["messages"] if not instructs(message)]
     first = next((message for message in others if message.get("role") == "user"), None)
@@ -93,7 +93,7 @@ def _messages_plain(body: JsonObject, _name: str, _value: Any) -> JsonObject:
 
 
 def _content_beside_calls(body: JsonObject, _name: str, value: Any) -> JsonObject:
-    """Where calls come without a word, `value` stands for it; None leaves the field out."""
+    """Gives messages that have calls but no text `value` as content; None removes the field."""
     return {**body, "messages": [_spoken(message, value) for message in body["messages"]]}
 
 
@@ -105,7 +105,7 @@ def _spoken(message: Message, value: Any) -> Message:
 
 
 def _results_named(body: JsonObject, _name: str, _value: Any) -> JsonObject:
-    """Each tool result says which tool gave it, though its id says so already."""
+    """Adds the tool's name to each tool result, though its id already identifies the call."""
     calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
     names = {call["id"]: call["function"].get("name", "") for call in calls}
     return {**body, "messages": [_named(message, names) for message in body["messages"]]}
@@ -118,7 +118,7 @@ def _named(message: Message, names: Mapping[str, str]) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A way to change a request: what is done, and how it is told."""
+    """A way to change a request: the function that does it, and its description."""
 
     apply: Callable[[JsonObject, str, Any], JsonObject]
     words: str
@@ -136,7 +136,7 @@ KINDS: Mapping[str, Kind] = {
     "content_beside_calls": Kind(_content_beside_calls, "calls without text are sent with the content {value!r}"),
     "results_named": Kind(_results_named, "tool results carry their tool's name"),
 }
-"""Every change there is, by the first part of its feature."""
+"""All changes, by the first part of their feature."""
 
 
 # ---- how a refusal is read ----
@@ -144,7 +144,7 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A request that was refused. `users` are the fields that the user's own settings put into it."""
+    """A refused request. `users` are the fields that the user's own settings put into it."""
 
     sent: JsonObject
     users: Collection[str]
@@ -157,13 +157,13 @@ class Refusal:
         return self.error.words
 
     def change(self, feature: str, value: Any = None, lasting: bool = True, guess: bool = False) -> Adaptation | None:
-        """The change, unless it was tried already."""
+        """Returns the change, or None if it was already tried."""
         if any((one.feature, one.value) == (feature, value) for one in self.tried):
             return None
         return Adaptation(feature, value, self.error.message, lasting, guess)
 
     def names(self, candidates: Iterable[str]) -> list[str]:
-        """Those of the fields that the error names: the one in its `param` alone, or all in the order of its words."""
+        """Returns the candidates that the error names: only the one in its `param`, or all in the error's order."""
         known = list(candidates)
         last = re.split(r"[.\[\]]+", self.error.param.strip("."))[-1]
         if last in known:
@@ -173,7 +173,7 @@ class Refusal:
 
 
 def change_for(refusal: Refusal) -> Adaptation | None:
-    """What to change before the request is sent again; None: its error stands."""
+    """Returns the change to make before the request is sent again; None if its error stands."""
     if len(refusal.tried) >= MAX_ADAPTATIONS:
         return None
     if isinstance(refusal.ended, OutputLimitTooLarge):
@@ -184,7 +184,7 @@ def change_for(refusal: Refusal) -> Adaptation | None:
 
 
 def users_own(refusal: Refusal) -> str | None:
-    """The field that the error names and that the user's own settings put in: it is never dropped silently."""
+    """Returns the field that the error names and that the user's own settings added: it is never dropped silently."""
     if not isinstance(refusal.ended, ModelRejected | UnknownError | OutputLimitTooLarge):
         return None
     return next(iter(refusal.names(name for name in refusal.sent if name in refusal.users)), None)
@@ -194,7 +194,7 @@ _OF_THE_PROMPT = re.compile(r"context|prompt|\binputs?\b|messages", re.IGNORECAS
 
 
 def _output_limit(refusal: Refusal) -> Adaptation | None:
-    """As low as the endpoint says, or half where it does not say."""
+    """Lowers the limit to what the endpoint says, or to half if it does not say."""
     name = next((name for name in OUTPUT_LIMITS if name in refusal.sent and name not in refusal.users), None)
     if name is None:
         return None
@@ -217,7 +217,7 @@ _MUST_BE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)['\"`]? must be (?:set to )?['\"`]
 
 
 def _wanted_value(refusal: Refusal) -> Adaptation | None:
-    """A switch that was not sent and that has to be."""
+    """Adds a required field that was not sent."""
     for name, value in _MUST_BE.findall(refusal.words):
         if name not in refusal.sent and name not in NEEDED:
             return refusal.change(f"with:{name}", value.lower() == "true")
@@ -239,7 +239,7 @@ def _system_role(refusal: Refusal) -> Adaptation | None:
 
 
 def _field_of_message(refusal: Refusal) -> Adaptation | None:
-    """What an earlier reply or one of its calls carried, and its endpoint does not take back."""
+    """Removes a field of an earlier reply, or of one of its calls, that the endpoint does not take back."""
     found = refusal.names(sorted(echoed(refusal.sent["messages"])))
     return refusal.change(f"message_without:{found[0]}") if found else None
 
@@ -269,20 +269,20 @@ def _name_of_results(refusal: Refusal) -> Adaptation | None:
 
 
 def _field(refusal: Refusal) -> Adaptation | None:
-    """An optional field of ours: an answer without it is as good."""
+    """Drops an optional field of ours that the answer does not depend on."""
     optional = [name for name in refusal.sent if name not in NEEDED and name not in refusal.users]
     found = refusal.names(optional)
     return refusal.change(f"without:{found[0]}") if found else None
 
 
 _RULES = (_field_of_message, _wanted_value, _system_role, _content_of_calls, _name_of_results, _other_name, _field)
-"""In the order in which they are asked: what is more exact comes first."""
+"""In the order in which they are tried: the most specific first."""
 
 _WORDS_FOR_A_FIELD = r"(?:parameters?|fields?|arguments?|options?|propert(?:y|ies)|keys?|names?|inputs?|sequences?)"
 
 
 def _place(name: str, words: str) -> int | None:
-    """Where the words name a field; one that is a common word must be written as a field's name is."""
+    """Returns where the words name a field; a name that is an everyday word must be written as a field's name."""
     return min((found.start() for pattern in _ways(name) for found in pattern.finditer(words)), default=None)
 
 

@@ -1,4 +1,4 @@
-"""The base URL of a model endpoint: checked, parted from the secrets in it, and with an operation's path behind it."""
+"""The base URL of a model endpoint: checked, separated from its secrets, and extended by an operation's path."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ _OPERATION = "/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`url` may be stored and shown; the user name and password, and keys in the query, may not."""
+    """`url` may be stored and shown; `login` (user name and password) and `secret_query` (keys) may not."""
 
     url: str
     login: str = field(default="", repr=False)
-    """As written: `user:password`, percent-encoded where need be."""
+    """`user:password` as written, percent-encoded if needed."""
     secret_query: str = field(default="", repr=False)
 
     def operation(self, path: str) -> str:
-        """Where this operation is asked for: its path before the query, which is kept. Holds keys of the query."""
+        """Returns this operation's URL: its path comes before the query, which is kept. Contains the query's keys."""
         base, _, query = self.url.partition("?")
         asked = "&".join(part for part in (query, self.secret_query) if part)
         return f"{base}/{path}" + (f"?{asked}" if asked else "")
 
     @property
     def authorization(self) -> str | None:
-        """The header for the login (Basic), where there is one."""
+        """Returns the Basic authorization header for the login, or None."""
         return f"Basic {_encoded(self.login)}" if self.login else None
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All that must not be seen, also as it travels."""
+        """Everything that must not be shown, also in the form in which it is sent."""
         values = [part.partition("=")[2] for part in self.secret_query.split("&")]
         return (*login_secrets(self.login), *filter(None, (*values, *map(unquote, values))))
 
 
 def login_secrets(login: str) -> tuple[str, ...]:
-    """What must not be seen of `user:password`: the password as written and as meant, and both as they travel."""
+    """Returns the secrets in `user:password`: the password as written and decoded, and both as they are sent."""
     password = login.partition(":")[2]
     return tuple(filter(None, (password, unquote(password), login and _encoded(login))))
 
 
 def as_written(url: str, addresses: Iterable[str]) -> str:
-    """The one of these addresses that is `url` with its secrets, else `url` itself."""
+    """Returns the address that is `url` with its secrets, or `url` itself if there is none."""
     for written in addresses:
         try:
             address = parse_address(written)
         except ValueError:
-            continue  # told where it is used; here it is another one's
+            continue  # reported when that address is used
         if address.url == url and (address.login or address.secret_query):
             return written
     return url
 
 
 def parse_address(text: str) -> Address:
-    """ValueError, worded for a person and without the secrets, unless a client could send to it.
+    """Raises ValueError, worded for people and without the secrets, if no client could send to the address.
 
-    An operation that was written with it (`…/chat/completions`), slashes at the end and a fragment are left out.
+    Drops an operation's path at the end (`…/chat/completions`), trailing slashes and a fragment.
     """
     parts = _usable(text.strip())
     if parts is None:
@@ -72,12 +72,12 @@ def parse_address(text: str) -> Address:
     login, _, host = parts.netloc.rpartition("@")
     path = parts.path.rstrip("/").removesuffix(_OPERATION).rstrip("/")
     public, secret = _parted(parts.query)
-    scheme = text.strip().partition(":")[0]  # as it was written: an endpoint keeps its name
+    scheme = text.strip().partition(":")[0]  # as it was written: it is part of the endpoint's identity
     return Address(f"{scheme}://{host}{path}" + (f"?{public}" if public else ""), login, secret)
 
 
 def without_password(url: str) -> str:
-    """The address as people may read it, whatever is wrong with it: user name, password and keys are left out."""
+    """Returns the address without user name, password and keys, however malformed it is."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         scheme, rest = "", url.rpartition("@")[2]
@@ -107,6 +107,6 @@ def _encoded(login: str) -> str:
 
 
 def _parted(query: str) -> tuple[str, str]:
-    """The parameters that may be seen, and those that are named like keys."""
+    """Splits the query into the parameters that may be shown and those that are named like keys."""
     named = [(part, bool(_SECRET_PARAMETER.search(unquote(part.partition("=")[0])))) for part in query.split("&")]
     return "&".join(part for part, secret in named if not secret), "&".join(part for part, secret in named if secret)

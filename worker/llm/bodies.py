@@ -1,4 +1,4 @@
-"""The bytes of a response as JSON, however endpoints mangle it: streams, keep-alives, half characters. Pure."""
+"""Reads response bytes as JSON, however endpoints mangle them: streams, keep-alives, half characters. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import orjson
 from worker.llm.deltas import join_chunks
 
 _NOISE = "\ufeff" + "".join(map(chr, range(0x20)))
-"""What may stand around a body and is no part of it: byte order marks, white space and control characters."""
+"""May surround a body without being part of it: byte order marks, white space and control characters."""
 _EVENT_LINE = re.compile(r"(?:data|event|id|retry) ?:|:")
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)  # NaN and Infinity are no numbers
+_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)  # NaN and Infinity become None
 _BETWEEN = re.compile(r"[\s,]*")
 
 
 def read_body(content: bytes) -> object:
-    """Parsed JSON, a stream's events joined to the reply that they make, or the text where it is neither."""
+    """Returns parsed JSON, the reply assembled from a stream's events, or the text if it is neither."""
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -28,7 +28,7 @@ def read_body(content: bytes) -> object:
 
 
 def _is_quoted(value: object) -> bool:
-    """Whether it is JSON that was written as a text of JSON once more."""
+    """Whether the value is JSON that was encoded once more as a string."""
     return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
 
 
@@ -45,7 +45,7 @@ def _is_stream(text: str) -> bool:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """Every JSON value of the body; what stands between them (keep-alives, `[DONE]`) is left out."""
+    """Yields every JSON value in the body; skips what is between them (keep-alives, `[DONE]`)."""
     if _is_stream(text) and not text.lstrip().startswith(("{", "[")):
         yield from _events(text)
         return
@@ -60,7 +60,7 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _begin(text: str, at: int = 0) -> int:
-    """Where the next JSON value may begin: behind white space and lines that a stream uses to keep alive."""
+    """Returns where the next JSON value may begin: after white space and a stream's keep-alive lines."""
     while True:
         found = _BETWEEN.match(text, at)
         at = found.end() if found else at
@@ -78,7 +78,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _events(text: str) -> Iterator[Any]:
-    """The data of server-sent events, one value for each line of data or, where it spans lines, for each event."""
+    """Yields the data of server-sent events: one value per data line or, if it spans lines, per event."""
     waiting = ""
     for line in text.splitlines():
         if not line.strip():
@@ -99,7 +99,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _whole(value: Any, depth: int = 0) -> Any:
-    """The value without half surrogate pairs, which no database takes."""
+    """Returns the value without lone surrogates, which no database accepts."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if depth > 100:

@@ -1,6 +1,6 @@
-"""Tells whose fault a failed model call is, from the HTTP status and the body that the endpoint sent.
+"""Classifies a failed model call from the HTTP status and the body that the endpoint sent: whose fault is it?
 
-Evidence counts in the order of `_ORDER`: a provider's number, then what the words claim, then the status alone.
+Rules run in the order of `_ORDER`: a provider's error number, then what the words claim, then the status alone.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from worker.llm.scrub import scrub
 from worker.llm.sizes import LEAST_ROOM, alone_over_the_limit, sizes_in, stated_output_limit
 
 FREE = Usage()
-"""What a call costs that was refused before any work."""
+"""The usage of a call that was refused before any work."""
 
 SOON_S = 300.0
-"""A limit that ends within this is one of the moment, whatever it is called."""
+"""A limit that ends within this time is a short-term one, whatever its name."""
 
 Kind = type[CallEnded]
 
@@ -53,9 +53,9 @@ def from_status(
     wall_now_s: float | None = None,
     usage: Usage | None = None,
 ) -> CallEnded:
-    """The error of a response that is no success. `body` is parsed JSON or text, `headers` case-insensitive.
+    """Returns the error for a response that is no success. `body` is parsed JSON or text, `headers` case-insensitive.
 
-    `usage` is what the response reports, if anything.
+    `usage` is what the response reports, or None.
     """
     error = read_error(body, secrets)
     said = said_by(_status_seen(status, error), error)
@@ -66,7 +66,7 @@ def from_status(
 
 
 def _judged(case: _Case) -> tuple[Kind, bool]:
-    """Whose fault it is, and whether that is no more than likely."""
+    """Returns the kind of error, and whether it is only likely."""
     kind = next((kind for kind in (rule(case) for rule in _ORDER) if kind is not None), UnknownError)
     if kind is UnknownError and case.status == 500:
         likely = next((found for rule in (_rights, _key, _model) if (found := rule(_behind(case)))), None)
@@ -75,12 +75,12 @@ def _judged(case: _Case) -> tuple[Kind, bool]:
 
 
 def _behind(case: _Case) -> _Case:
-    """The same error as if its status spoke of the request: gateways report what their provider refused as a 500."""
+    """Returns the same case with status 400, since gateways report what their provider refused as a 500."""
     return replace(case, said=replace(case.said, status=400))
 
 
 def _status_seen(status: int, error: ErrorBody) -> int:
-    """Gateways wrap their provider's error in a status of their own, or in a 200; what the body names says more."""
+    """Returns the status named in the body if the real one is a gateway's wrapper (a 200, 400, 500 or 502)."""
     if status not in (200, 400, 500, 502):
         return status
     named = error.status or (None if status == 400 else status_of_codes(error.codes))
@@ -102,7 +102,7 @@ class _Case:
 
 
 def _by_provider_code(case: _Case) -> Kind | None:
-    """Numbers clash between providers: a 429 never speaks of the content."""
+    """Looks the provider's number up. Numbers clash between providers, and a 429 is never about content."""
     kind = kind_of_codes(case.said.codes)
     return None if kind is ContentFilter and case.status == 429 else kind
 
@@ -150,7 +150,7 @@ def _filter(case: _Case) -> Kind | None:
 
 
 def _size(case: _Case) -> Kind | None:
-    """Whether the conversation is too long, or only what was asked for as the reply's limit."""
+    """Decides whether the conversation is too long, or only the requested limit for the reply."""
     said, status = case.said, case.status
     if status in (401, 403, 404) or (status >= 500 and evidence.passes(said) and not evidence.context_named(said)):
         return None
@@ -162,7 +162,7 @@ def _size(case: _Case) -> Kind | None:
 
 
 def _lower_output_fits(said: Said, output_named: bool) -> bool:
-    """Whether the prompt alone fits: by the numbers where the error has them all, else by what it calls too large."""
+    """Whether the prompt alone fits: by the numbers if the error has them all, else by what it calls too large."""
     sizes = sizes_in(said)
     if sizes.room is not None and (sizes.asked is not None or output_named):
         return sizes.room >= LEAST_ROOM
@@ -182,7 +182,7 @@ def _model(case: _Case) -> Kind | None:
 
 
 def _field(case: _Case) -> Kind | None:
-    """Some routers answer 404 where a model lacks what the request names."""
+    """Some routers answer 404 if a model lacks a feature that the request names."""
     return ModelRejected if case.status == 404 and evidence.field_unsupported(case.said) else None
 
 
@@ -268,7 +268,7 @@ def _made(kind: Kind, case: _Case, sentence: str, status: int, reported: Usage |
 
 
 def _refused_unread(kind: Kind) -> bool:
-    """Whether such an error surely comes before any token was paid for."""
+    """Whether this error always comes before any token is charged."""
     return kind is RateLimited or not issubclass(kind, TransientError | ContentFilter)
 
 

@@ -40,13 +40,13 @@ from worker.llm.watchdog import Abort, Call, watched
 
 CONNECT_TIMEOUT_S = 10.0
 WANTS_LOGIN = "it wants a login: write it into the variable of the proxy, http://user:password@host:port"
-# Shorter than the shortest usual on servers (5 s), so that a request never meets a connection about to be closed.
+# Shorter than the shortest time-out usual on servers (5 s), so that no request uses a connection about to be closed.
 KEEP_ALIVE_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a call gave. `learned` is how its request had to be changed, beyond what was known before."""
+    """The result of a call. `learned` is how its request had to be changed, beyond what was already known."""
 
     reply: Reply
     usage: Usage | None
@@ -59,7 +59,7 @@ class ModelReply:
 
 
 def new_http_client(max_connections: int, proxy: Proxy | None = None) -> httpx2.Client:
-    """A pool whose connections obey deadlines and aborts. It keeps `max_connections` alive and never makes one wait.
+    """Returns a pool whose connections obey deadlines and aborts. Keeps `max_connections` alive; calls never queue.
 
     Raises `UserError` for a proxy that cannot be used.
     """
@@ -70,10 +70,10 @@ def new_http_client(max_connections: int, proxy: Proxy | None = None) -> httpx2.
 
 
 class ModelClient:
-    """Calls one endpoint; any number of threads may share it.
+    """Calls one endpoint; threads may share it.
 
-    `api_key` may be a function, asked at each call. Where it gives none, the login in `base_url` is sent instead;
-    where there is none either, nothing, as local servers like it. What leaves here, as reply or error, is scrubbed.
+    `api_key` may be a function, called before each request. Without a key, the login in `base_url` is sent; without a
+    login, nothing, as local servers expect. Keys are removed from everything that is returned or raised.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ModelClient:
         self._proxy = proxy
         self._http = http or new_http_client(max_connections, proxy)
         self._guesses = Guesses()
-        # The key goes into each request instead, so that a new one needs no new client.
+        # The key goes into each request instead, so that a new key needs no new client.
         self._openai = openai.OpenAI(api_key="-", base_url=self.base_url, max_retries=0, http_client=self._http)
 
     def __repr__(self) -> str:
@@ -103,10 +103,10 @@ class ModelClient:
     def complete(
         self, request: ModelRequest, deadline_s: float, abort: Abort, known: Iterable[Adaptation] = ()
     ) -> ModelReply:
-        """One completion within `deadline_s` in total, or a CallEnded that says whose fault it is.
+        """Returns one completion within `deadline_s` in total; raises a CallEnded that says whose fault it is.
 
-        `known` is how requests for this endpoint and model have to be changed. Sends once; again only where the
-        endpoint refused the request for something that it can do without.
+        `known` is how requests for this endpoint and model have to be changed. Sends once; again only if the endpoint
+        refused the request because of something that it can do without.
         """
         key = self._checked_key()
         secrets = self._secrets(key)
@@ -136,12 +136,12 @@ class ModelClient:
         return ModelReply(completion.reply, completion.usage, time.monotonic() - started, learned)
 
     def _secrets(self, key: str | None) -> tuple[str, ...]:
-        """All that goes out with a call and must not come back."""
+        """Everything secret that is sent with a call and must not come back."""
         login_of_proxy = self._proxy.secrets if self._proxy else ()
         return tuple(filter(None, (key, *self._address.secrets, *login_of_proxy)))
 
     def close(self) -> None:
-        """Closes the idle connections; calls under way must have ended."""
+        """Closes the idle connections; calls must have ended."""
         self._http.close()
 
     def _send_adapted(
@@ -152,7 +152,7 @@ class ModelClient:
         call: Call,
         known: tuple[Adaptation, ...],
     ) -> tuple[Completion, tuple[Adaptation, ...]]:
-        """The reply, and what had to be changed anew for it: only an answer shows that a change was the right one."""
+        """Returns the reply and the new changes that it needed: only an answer proves a change right."""
         usual, headers = request_body(request, self.base_url), self._headers(request, key)
         applied: list[Adaptation] = []
         tried: list[Adaptation] = []
@@ -168,7 +168,7 @@ class ModelClient:
                 own = users_own(refusal)
                 change = None if own else change_for(refusal) or self._guesses.next(refusal)
                 if applied and applied[-1].guess:
-                    applied.pop()  # it did not help, and the error from before it stands
+                    applied.pop()  # the guess did not help, so the error from before it stands
                 else:
                     stands = ended
                 if change is None:
@@ -178,14 +178,14 @@ class ModelClient:
                 tried.append(change)
 
     def _read(self, response: httpx2.Response, secrets: tuple[str, ...]) -> Completion:
-        """The reply of a response, or the error that it holds, whatever its status."""
+        """Returns the reply in a response; raises the error that it holds, whatever its status."""
         said = None if response.is_success else read_body(response.content)
         if response.is_success or unreadable_call(response.status_code, said) is not None:
             return read_completion(response.content, response.headers, secrets)
         raise self._refused(response, said, secrets)
 
     def _refused(self, response: httpx2.Response, said: object, secrets: tuple[str, ...]) -> CallEnded:
-        """The error of a response that is no success; it may be the proxy's own, so that this is named too."""
+        """Returns the error of a response that is no success; names the proxy if the error is the proxy's own."""
         if self._proxy is not None and response.status_code == httpx2.codes.PROXY_AUTHENTICATION_REQUIRED:
             return AccessDenied(f"the proxy {self._proxy.name} refuses: {WANTS_LOGIN}", usage=FREE, status=407)
         usage = find_usage(said)
@@ -203,7 +203,7 @@ class ModelClient:
     def _send(
         self, body: JsonObject, headers: dict[str, str | openai.Omit], secrets: tuple[str, ...], call: Call
     ) -> httpx2.Response:
-        """The response whatever its status. Errors are raised outside `except`: a chained one would carry the key."""
+        """Returns the response, whatever its status. Raises outside `except`: a chained error would carry the key."""
         url = self._address.operation("chat/completions")
         try:
             return self._openai.post(url, cast_to=httpx2.Response, content=encoded(body), options={"headers": headers})
@@ -239,10 +239,10 @@ class ModelClient:
 
 
 class ModelClients:
-    """The clients of a process: one pool of connections for each base URL, shared by all keys and models there.
+    """The clients of a process: one connection pool per base URL, shared by all keys and models there.
 
-    `read` gives the variables: keys, and proxies. `addresses` are the base URLs as this machine's settings write them,
-    from where a login that no configuration may hold is taken.
+    `read` returns environment variables (keys, proxies). `addresses` returns the base URLs as this machine's settings
+    write them: only these may contain a login.
     """
 
     def __init__(self, read: Read, addresses: Callable[[], Iterable[str]] = tuple, max_connections: int = 100) -> None:
@@ -255,7 +255,7 @@ class ModelClients:
         self._clients: dict[tuple[str, str], ModelClient] = {}
 
     def client(self, endpoint: EndpointSettings) -> ModelClient:
-        """The client that sends to this endpoint with the key of its variable. AccessDenied: its proxy is no good."""
+        """Returns the client for this endpoint, with the key of its variable. AccessDenied if its proxy is unusable."""
         place = (endpoint.base_url, endpoint.api_key_env)
         with self._lock:
             if place not in self._clients:
@@ -274,7 +274,7 @@ class ModelClients:
         return ModelClient(written, key, proxy=proxy, http=pool)
 
     def close(self) -> None:
-        """Closes every pool; calls under way must have ended."""
+        """Closes every pool; calls must have ended."""
         with self._lock:
             for pool in self._pools.values():
                 pool.close()
@@ -283,13 +283,13 @@ class ModelClients:
 
 
 def _with_remedy(ended: CallEnded, setting: str | None) -> CallEnded:
-    """What a person set and the endpoint refuses, only a person takes out."""
+    """Adds the remedy if the endpoint refuses a field that the user set: it is not removed automatically."""
     if setting is not None:
         ended.message += f"; the agent's settings put {setting} into the request: take it out or change it there"
     return ended
 
 
 def _scrubbed(reply: Reply, hidden: Scrubber) -> Reply:
-    """Everything that a reply holds and later code may keep, show or send back, without the keys of its call."""
+    """Removes the call's keys from everything in a reply that later code may keep, show or send back."""
     reason = None if reply.finish_reason is None else hidden.text(reply.finish_reason)
     return replace(reply, text=hidden.text(reply.text), finish_reason=reason, message=hidden.tree(reply.message))

@@ -1,4 +1,4 @@
-"""The chunks of a streamed reply joined to the reply that they make. Pure: never raises."""
+"""Assembles a reply from the chunks of a stream. Pure: never raises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
 def join_chunks(values: Iterable[object]) -> JsonObject:
-    """A chat completion of streamed chunks, of their first choice. `broken_off` is True where no end was sent."""
+    """Returns the completion in streamed chunks, from their first choice. `broken_off` is True if no end was sent."""
     joined = _Joined()
     for value in values:
         joined.add(value)
@@ -43,14 +43,14 @@ class _Joined:
             self._add_choice(choice)
 
     def completion(self) -> JsonObject:
-        """Only the top fields where no chunk had a choice: an error, say."""
+        """Returns only the top-level fields if no chunk had a choice, as in an error."""
         self._top.pop("done", None)
         if not self._saw_choice:
             return self._top
         if self._calls:
             self._message["tool_calls"] = self._calls
         choice = {"index": 0, "message": {"role": "assistant", **self._message}, "finish_reason": self._finish}
-        # a gateway closes the stream in good order even where the model's part of it broke
+        # a gateway may close the stream normally although the model's part of it broke
         ended = self._finish is not None or (self._closed and (self._saw_whole or bool(self._top.get("usage"))))
         return {**self._top, "choices": [choice], **({} if ended else {"broken_off": True})}
 
@@ -63,7 +63,7 @@ class _Joined:
                 self._top[name] = choice[name]
         whole, delta = choice.get("message"), choice.get("delta")
         if isinstance(whole, dict):
-            self._message, self._calls, self._saw_whole = {}, [], True  # the last chunk repeats the whole
+            self._message, self._calls, self._saw_whole = {}, [], True  # the last chunk repeats the whole message
             self._add_delta(whole)
         if isinstance(delta, dict):
             self._add_delta(delta)
@@ -93,7 +93,7 @@ class _Joined:
                 call[name] = part
 
     def _call_of(self, delta: JsonObject) -> JsonObject:
-        """The call that a delta belongs to: by its index; without one by its id; without both the last."""
+        """Returns the call that a delta belongs to: by its index, else by its id, else the last one."""
         index, call_id = delta.get("index"), delta.get("id")
         place = f"#{index}" if index is not None else call_id or None
         if not isinstance(place, str):
@@ -115,7 +115,7 @@ def _add_function(function: JsonObject, delta: JsonObject) -> None:
 
 
 def _plus(before: Any, part: Any) -> Any:
-    """Texts and lists of parts grow; of anything else the last counts."""
+    """Joins texts and lists of parts; of anything else the last value counts."""
     if isinstance(before, str) and isinstance(part, str):
         return before + part
     if isinstance(before, list) and isinstance(part, list):
@@ -128,7 +128,7 @@ def _plus(before: Any, part: Any) -> Any:
 
 
 def _first_choice(choices: object) -> JsonObject | None:
-    """The chunk's part of the first choice, if it has one."""
+    """Returns the chunk's part of the first choice, or None."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and str(choice.get("index") or 0) == "0":
             return choice

@@ -1,4 +1,4 @@
-"""Spans and moments of time as headers and sentences write them. Pure: never raises, never NaN."""
+"""Reads durations and timestamps as headers and sentences write them. Pure: never raises, never returns NaN."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 EPOCH_S = 1e9
-"""Numbers from here on are moments, counted from 1970; smaller ones are spans."""
+"""Numbers from here on are timestamps in seconds since 1970; smaller ones are durations."""
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _UNIT = (
@@ -30,7 +30,7 @@ _MIDNIGHT = re.compile(r"midnight|(?<![\d:])00:00(?::00)? ?(?:utc|gmt)|(?:utc|gm
 
 
 def number(value: object) -> float | None:
-    """A number, also one written as text, but never NaN; None for anything else."""
+    """Returns a number, also one written as text, but never NaN; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -41,7 +41,7 @@ def number(value: object) -> float | None:
 
 
 def span_s(text: str) -> float | None:
-    """Seconds of "55s", "1m2.5s", "7m12s", "1 hour 5 minutes", "00:01:30"; None where the text is none of these."""
+    """Returns the seconds in "55s", "1m2.5s", "7m12s", "1 hour 5 minutes", "00:01:30"; None for any other text."""
     text = text.strip()
     if clock := _CLOCK.fullmatch(text):
         hours, minutes, seconds = map(int, clock.groups())
@@ -57,7 +57,7 @@ def span_s(text: str) -> float | None:
 
 
 def moments_s(text: str, wall_now_s: float) -> Iterator[float]:
-    """Seconds since 1970 of each moment that the text names: ISO dates and times (UTC unless they say), midnight."""
+    """Yields the timestamps in a text, in seconds since 1970: ISO dates and times (UTC unless they say), midnight."""
     for day, clock, zone in _ISO.findall(text):
         if (moment := _iso_s(day, clock, zone)) is not None:
             yield moment
@@ -69,7 +69,7 @@ def moments_s(text: str, wall_now_s: float) -> Iterator[float]:
 
 
 def until_s(value: object, wall_now_s: float) -> float | None:
-    """Seconds from now until what a field or header names: a span, seconds, an epoch, an ISO or an HTTP date."""
+    """Returns the seconds until the time in a field or header: a duration, seconds, an epoch, an ISO or HTTP date."""
     read = number(value)
     if read is not None:
         return _until_number(read, wall_now_s)
@@ -83,7 +83,7 @@ def until_s(value: object, wall_now_s: float) -> float | None:
 
 
 def http_date_s(text: str | None) -> float | None:
-    """Seconds since 1970 of "Sun, 29 Nov 2026 20:54:20 GMT"."""
+    """Returns "Sun, 29 Nov 2026 20:54:20 GMT" in seconds since 1970."""
     try:
         return parsedate_to_datetime(text or "").timestamp()
     except (ValueError, OverflowError, OSError):
@@ -105,7 +105,7 @@ def _iso_s(day: str, clock: str, zone: str) -> float | None:
 
 
 def _next_time_s(wall_now_s: float, hour: int, minute: int) -> float:
-    """When it is so late next, in UTC."""
+    """Returns when the clock next shows this time, in UTC."""
     now = datetime.fromtimestamp(wall_now_s, UTC)
     then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
     return (then if then > now else then + timedelta(days=1)).timestamp()

@@ -1,4 +1,4 @@
-"""A model endpoint as an agent's settings describe it, and the requests made for it."""
+"""A model endpoint as an agent's settings describe it, and the requests to it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _NO_LIMITS = EndpointLimits()
 class ModelRequest:
     """One chat completion to ask for.
 
-    `extra` is the dialect's (tools); `extra_body` the user's, which has the last word.
-    `request_id` goes out as `x-request-id`, so that an endpoint's own log can be matched with an attempt.
+    `extra` comes from the dialect (tools); `extra_body` from the user, and overrides everything.
+    `request_id` is sent as `x-request-id`, so that an endpoint's own log can be matched with an attempt.
     """
 
     model: str
@@ -39,29 +39,29 @@ class ModelRequest:
 
     @property
     def most_output_tokens(self) -> int:
-        """What the endpoint may write at most, as the request that leaves says."""
+        """The most tokens that the endpoint may write for the request as it is sent."""
         limits = [self.extra_body.get(name) for name in OUTPUT_LIMIT_FIELDS]
-        # Under whichever name it goes out, and whichever of two names the endpoint obeys: the largest.
+        # The largest limit, since an endpoint may obey either of two names.
         most = max(self.max_output_tokens or 0, *(limit if isinstance(limit, int) else 0 for limit in limits))
         choices = self.extra_body.get("n")
         return most * (choices if isinstance(choices, int) and choices > 1 else 1)
 
     @property
     def users_fields(self) -> frozenset[str]:
-        """The fields of the request that nobody but the user asked for."""
+        """The fields of the request that come only from the user's settings."""
         given = {"reasoning_effort"} if self.reasoning_effort is not None else set()
         return frozenset({*given, *self.extra_body})
 
     @property
     def size_bytes(self) -> int:
-        """All that the endpoint reads, as bytes of JSON: the tools too. No token of it is shorter than a byte."""
+        """The size of everything that the endpoint reads, tools too, as JSON. No token is shorter than a byte."""
         read = {"messages": list(self.messages), **self.extra, **self.extra_body}
         return len(json.dumps(read, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """How a configuration reaches its model. It holds the name of the variable with the key, never a key or a login."""
+    """How a configuration reaches its model. Holds the name of the key's variable, never a key or a login."""
 
     model: str
     base_url: str = OPENAI_BASE_URL
@@ -75,12 +75,12 @@ class EndpointSettings:
     limits: EndpointLimits = _NO_LIMITS
 
     def __post_init__(self) -> None:
-        # A frozen dataclass has no other way to bring a field into its one form, and no secret may stay in it.
+        # The only way to normalise a field of a frozen dataclass; no secret may remain in it.
         object.__setattr__(self, "base_url", parse_address(self.base_url).url)
 
     @classmethod
     def of(cls, config: RunConfig, base_url: str) -> EndpointSettings:
-        """The endpoint of a configuration at this address. `ValueError` for an address that is none."""
+        """Returns the endpoint of a configuration at this address. Raises ValueError if it is no valid address."""
         return cls(
             model=config.model,
             base_url=base_url,
@@ -96,7 +96,7 @@ class EndpointSettings:
 
     @property
     def endpoint_id(self) -> str:
-        """Names the endpoint and model for pauses and limits: the same on every machine, whatever else is set."""
+        """Identifies endpoint and model for pauses and limits: the same on every machine, whatever else is set."""
         return hashlib.sha256(f"{self.base_url.rstrip('/')}\n{self.model}".encode()).hexdigest()[:16]
 
     def request(
@@ -107,7 +107,7 @@ class EndpointSettings:
         stop: tuple[str, ...] = (),
         extra: Mapping[str, Any] | None = None,
     ) -> ModelRequest:
-        """The request for one step; `stop` and `extra` are the dialect's."""
+        """Returns the request for one step; `stop` and `extra` come from the dialect."""
         return ModelRequest(
             model=self.model,
             messages=messages,

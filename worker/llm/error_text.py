@@ -1,4 +1,4 @@
-"""Tells whether a completion's text is no reply but an error that a gateway wrote where the reply belongs. Pure."""
+"""Recognises an error that a gateway wrote where the reply's text belongs. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.llm.errorbody import read_error
 from worker.llm.evidence import Said, said_by
 
 _MOST = 600
-"""Characters of an error in prose; a longer text is a reply that speaks of errors."""
+"""The longest error in prose, in characters; a longer text is a reply about errors."""
 _MOST_OF_A_PAGE = 3000
 _SHARE = 0.6
 _ENVELOPE = frozenset(
@@ -23,7 +23,7 @@ _PREFIXED = re.compile(
     r"|generating|processing|streaming|fetching) )\s{0,3}(?P<said>\S.*)",
     re.I | re.DOTALL,
 )
-"""`Error: …`, `[ERROR] …`, `litellm.RateLimitError: …`, `Upstream error - …`: no sentence about an error."""
+"""Matches `Error: …`, `[ERROR] …`, `litellm.RateLimitError: …`, `Upstream error - …`, not a sentence about errors."""
 _PHRASES = "|".join(
     re.escape(status.phrase).replace("Timeout", "Time-?out")
     for status in HTTPStatus
@@ -55,7 +55,7 @@ _PASSING = re.compile(
     re.I,
 )
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n\s+File \"(?:[^\n]+\n)+[\w.]+(?::[^\n]*)?", re.I)
-"""All of it: a reply that explains a traceback has words around it."""
+"""The whole text must match: a reply that explains a traceback has words around it."""
 _TITLED = re.compile(
     r"<(?:!doctype html|html)\b.*?<(?:title|h1)\b[^>]*>(?P<title>[^<]{1,200})<.*</html>\s*", re.I | re.DOTALL
 )
@@ -67,16 +67,16 @@ _TRANSPORT = re.compile(
     r"aborted|received|error|failure|failed|reason|internal|id|no|before|remote|transport"
 )
 _MIDDLE = re.compile(r"\b(?:upstream|stream id|before headers|from peer|by peer|tls handshake)\b", re.I)
-"""What only programs that pass requests on speak of."""
+"""Words that only proxies and gateways use."""
 _MACHINE = re.compile(r"\W*(?:\w+\W+){0,3}out of memory\b.{0,80}\b(?:allocate\b|[GM]i?B\b)", re.I | re.DOTALL)
 _KEEP_ALIVE = re.compile(r"(?:: ?[A-Z][A-Z \-]{2,60}(?:\n+|$))+")
-"""A comment of an event stream, which keeps the connection open, taken for the text."""
+"""An event stream's keep-alive comment that was mistaken for text."""
 _TEACHES = re.compile(r"\b(?:means?|indicates?|stands for|is returned|refers to|e\.g\.|for example)\b", re.I)
 
 
 def is_error_text(text: str) -> bool:
     """Whether the whole text is an error: a JSON error body, a gateway's page, a sentence with an error's prefix, or an
-    excuse of the endpoint that asks to come back later. A text that explains an error, or quotes one among others, is a
+    endpoint's request to come back later. A text that explains an error, or quotes one among other things, is a
     reply."""
     text = text.strip()
     if text.startswith("{"):
@@ -99,7 +99,7 @@ def is_error_text(text: str) -> bool:
 
 
 def _is_error_page(text: str) -> bool:
-    """Whether what a page shows is a gateway's status, and little more."""
+    """Whether a page shows a gateway's status and little else."""
     shown = " ".join(re.sub(r"<[^>]*>", " ", text[: 10 * _MOST]).split())
     titled = _TITLED.fullmatch(text) if len(text) <= _MOST_OF_A_PAGE else None
     named = titled is not None and _PAGE_STATUS.search(titled["title"]) is not None
@@ -107,7 +107,7 @@ def _is_error_page(text: str) -> bool:
 
 
 def _is_transport(text: str) -> bool:
-    """Whether most of its words are those of a program that passes requests on, one of them of no other."""
+    """Whether most words are those of a proxy or gateway, and at least one is used by nothing else."""
     words = re.findall(r"[a-z]+", text.casefold())
     ours = sum(_TRANSPORT.fullmatch(word) is not None for word in words)
     return _MIDDLE.search(text) is not None and len(words) > 2 and ours >= _SHARE * len(words)
@@ -132,5 +132,5 @@ def _is_error_body(text: str) -> bool:
 
 
 def _of_an_endpoint(said: Said) -> bool:
-    """Whether it speaks of what befalls a model endpoint."""
+    """Whether the text is about something that happens to model endpoints."""
     return evidence.busy(said) or evidence.too_fast(said) or evidence.passes(said) or evidence.out_of_money(said)

@@ -1,4 +1,4 @@
-"""The error bodies of OpenAI-compatible endpoints brought to one shape, with keys removed from their texts."""
+"""Normalises the error bodies of OpenAI-compatible endpoints and removes keys from their texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from worker.llm.scrub import scrub
 
 MAX_WORDS_CHARS = 8_000
-"""No rule looks further into an error's texts."""
+"""Rules look no further than this into an error's texts."""
 MAX_DEPTH = 8
 MAX_NODES = 400
 
@@ -28,10 +28,10 @@ _HTTP_STATUS = re.compile(r"[45]\d\d")
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """`message` is fit for a person. `said` is all its texts, unscrubbed: for rules, never to be shown.
+    """`message` is fit for people. `said` is all the texts, with keys: for rules only, never shown.
 
-    `codes` are the machine-readable words (codes, types, statuses) as strings, `code` and `kind` the outermost of them;
-    a number of MiniMax's `base_resp` or Baidu's `error_code` has that name before it, since numbers clash.
+    `codes` are the machine-readable words (codes, types, statuses) as strings; `code` and `kind` the outermost of them.
+    Numbers in MiniMax's `base_resp` or Baidu's `error_code` are prefixed with that name, since numbers clash.
     """
 
     message: str
@@ -41,21 +41,21 @@ class ErrorBody:
     codes: tuple[str, ...] = ()
     said: str = ""
     fields: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
-    """Every other field with a plain value, by its simple name: where providers hide when to come back."""
+    """Every other field with a plain value, by its simple name: some providers put the retry time there."""
 
     @property
     def words(self) -> str:
-        """Everything a rule may look at."""
+        """Every text that a rule may examine."""
         return f"{' '.join(self.codes)} {self.said}"
 
     @property
     def status(self) -> int | None:
-        """The HTTP status that the body names, as routers report their provider's error."""
+        """The HTTP status named in the body, where routers report their provider's error."""
         return next((int(code) for code in self.codes if _HTTP_STATUS.fullmatch(code)), None)
 
 
 def read_error(body: object, secrets: Iterable[str] = ()) -> ErrorBody:
-    """Takes parsed JSON or text. Never raises: what cannot be read becomes the message."""
+    """Reads parsed JSON or text. Never raises: what cannot be read becomes the message."""
     found = _Found()
     found.walk(body, "error" if isinstance(body, str) else "", MAX_DEPTH)
     texts = _distinct(found.texts or found.unnamed())
@@ -71,7 +71,7 @@ def read_error(body: object, secrets: Iterable[str] = ()) -> ErrorBody:
 
 
 class _Found:
-    """What a walk through a body picks up, outermost first."""
+    """What a walk through a body collects, outermost first."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -82,7 +82,7 @@ class _Found:
         self._left = MAX_NODES
 
     def unnamed(self) -> list[str]:
-        """The sentences under names that nobody knows, for a body that has no others."""
+        """Returns the sentences under unknown names, used if the body has no others."""
         plain = [_plain(value) for _, value in self.fields if isinstance(value, str)]
         return [text for text in plain if " " in text or not text.isascii()]
 
@@ -104,7 +104,7 @@ class _Found:
             self._refused_field(value)
             return
         for name, key, inner in sorted(named, key=lambda entry: _rank(entry[0])):
-            if isinstance(inner, Mapping) and "seconds" in inner:  # a span as protobuf writes it
+            if isinstance(inner, Mapping) and "seconds" in inner:  # a duration in protobuf's form
                 self.fields.append((name, f"{inner['seconds']}s"))
             elif isinstance(inner, Mapping | list):
                 self.walk(inner, name, depth - 1)
@@ -125,7 +125,7 @@ class _Found:
         if isinstance(value, int) and name == "errorcode":
             prefix = "error_code:"
         elif isinstance(value, int) and value > 999:
-            prefix = prefix or "number:"  # nobody's list in particular
+            prefix = prefix or "number:"  # in no particular provider's list
         self.codes.append(prefix + text)
 
     def _text(self, text: str, name: str, depth: int) -> None:
@@ -147,12 +147,12 @@ class _Found:
 
 
 def simple(name: str) -> str:
-    """A field's name without what providers vary in its spelling."""
+    """Returns a field's name without the spelling differences between providers."""
     return name.lower().replace("_", "").replace("-", "")
 
 
 def _rank(name: str) -> int:
-    """The plainest words first, since a long message is cut at its end."""
+    """Sorts the clearest texts first, since a long message is cut at its end."""
     return _TEXTS.index(name) if name in _TEXTS else len(_TEXTS)
 
 
@@ -165,7 +165,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _quoted_json(text: str) -> Mapping[str, Any] | None:
-    """The provider's own error that a router quotes inside its sentence."""
+    """Returns the provider's own error, quoted in a router's sentence."""
     begin = text.find("{")
     if begin < 0 or '"' not in text[begin:]:
         return None
@@ -177,7 +177,7 @@ def _quoted_json(text: str) -> Mapping[str, Any] | None:
 
 
 def _plain(text: str) -> str:
-    """Text without markup, so that a proxy's HTML page reads as its words."""
+    """Returns the text without markup, so that a proxy's HTML page reads as words."""
     if "<html" in text[:500].lower() or "<!doctype" in text[:500].lower():
         text = re.sub(r"<(style|script)\b.*?</\1>", " ", text[:20_000], flags=re.DOTALL | re.IGNORECASE)
         text = re.sub(r"<[^>]*>", " ", text)
@@ -185,7 +185,7 @@ def _plain(text: str) -> str:
 
 
 def headers_in(body: object) -> Iterator[Mapping[str, str]]:
-    """Headers of its provider that a router quotes in its body (`error.metadata.headers`)."""
+    """Yields provider headers that a router quotes in its body (`error.metadata.headers`)."""
     stack: list[tuple[object, int]] = [(body, 0)]
     while stack:
         value, depth = stack.pop()

@@ -1,7 +1,7 @@
-"""What an error speaks of: its codes and sentences brought to one plain form, and asked for a subject. Pure.
+"""Finds out what an error is about: normalises its codes and sentences and checks them for each subject. Pure.
 
-A subject is claimed where its noun and what befalls it stand together, in a clause or in a sentence: "credits" and
-"used all", "prompt" and "longer than". One of the two alone says nothing: advice names billing, too.
+An error claims a subject if its noun and what happened to it occur in the same clause or sentence: "credits" and
+"used all", "prompt" and "longer than". One alone proves nothing: advice also mentions billing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SENTENCE = re.compile(r"(?<!\d)[.]|[.](?!\d)|[!?|\n，。；！？]")
 
 
 def plain_words(text: str) -> str:
-    """Text as `wordings` writes it. Addresses go, since their paths name billing and limits without saying anything."""
+    """Returns the text in the form of `wordings`, without addresses: their paths mention billing and limits."""
     text = text.replace("’", "'").replace("can't", "cannot").replace("n't", " not")
     text = re.sub(r"(?<!\S)--(?=[a-z])|(?<=[`'\"(])--(?=[a-z])", "flag ", _URL.sub(" ", text))
     text = re.sub(r"'s\b|--+", " ", text)
     text = _HUMP.sub(" ", re.sub(r"[_\"'`“”‘’*]", " ", text)).lower()
-    text = text.replace("input should", "value should")  # a schema's word for any field
+    text = text.replace("input should", "value should")  # schemas call every field an input
     text = re.sub(r"\b(?:toks?|tkns?)\b", "tokens", text)
     return re.sub(r"[ \t\r]+", " ", _JOINED.sub(" ", text)).strip()
 
@@ -50,20 +50,20 @@ class Said:
     sentences: tuple[str, ...]
 
     def names(self, *subjects: Fragments) -> bool:
-        """Whether the text has a word of each subject, anywhere."""
+        """Whether the text has a word for each subject, anywhere."""
         return all(_any(subject).search(self.text) for subject in subjects)
 
     def claims(self, *subjects: Fragments, without: Fragments = ()) -> bool:
-        """Whether one clause has a word of each subject, and none of `without`."""
+        """Whether one clause has a word for each subject, and none of `without`."""
         return any(_has(clause, subjects, without) for clause in self.clauses)
 
     def states(self, *subjects: Fragments, without: Fragments = ()) -> bool:
-        """The same of one whole sentence."""
+        """Whether one sentence has a word for each subject, and none of `without`."""
         return any(_has(sentence, subjects, without) for sentence in self.sentences)
 
 
 def said_by(status: int, error: ErrorBody) -> Said:
-    """The evidence of an error; each code counts as a clause and a sentence of its own."""
+    """Returns the evidence in an error; each code counts as a clause and a sentence of its own."""
     codes = tuple(plain_words(code) for code in error.codes)
     text = plain_words(error.said)
     return Said(
@@ -89,7 +89,7 @@ def _has(text: str, subjects: tuple[Fragments, ...], without: Fragments) -> bool
 
 @functools.cache
 def _any(fragments: Fragments) -> re.Pattern[str]:
-    """Latin words match whole; scripts without spaces have no borders to look for."""
+    """Matches Latin words whole; scripts without spaces have no word boundaries."""
     latin = [fragment for fragment in fragments if fragment[0].isascii()]
     other = [fragment for fragment in fragments if not fragment[0].isascii()]
     return re.compile("|".join([rf"(?<![a-z])(?:{'|'.join(latin)})(?![a-z])"] * bool(latin) + other))
@@ -99,19 +99,19 @@ def _any(fragments: Fragments) -> re.Pattern[str]:
 
 
 def out_of_money(said: Said) -> bool:
-    """Money is said to be lacking, and not in the same breath as a limit of the minute."""
+    """Whether money is lacking, rather than a per-minute limit reached."""
     if said.claims(w.MONEY, w.LACK, without=(*w.PER_MINUTE, *w.CHARGED)):
         return True
     return said.names(w.MONEY_ALONE) and not said.names(w.PER_MINUTE)
 
 
 def quota_used_up(said: Said) -> bool:
-    """A quota, a plan or a free allowance is used up, or payment is asked for. It may still be one of the minute."""
+    """Whether a quota, plan or free allowance is used up, or payment is required. May still be a per-minute quota."""
     return said.claims(w.QUOTA, w.USED_UP) or said.names(w.PAY)
 
 
 def of_the_day(said: Said) -> bool:
-    """What is used up is that of a day, a week or a month."""
+    """Whether a daily, weekly or monthly quota is used up."""
     return said.states(w.PER_DAY, w.USED_UP) or said.states(w.PER_DAY, w.RATE) or said.claims(w.QUOTA, w.PER_DAY)
 
 
@@ -120,22 +120,22 @@ def of_the_minute(said: Said) -> bool:
 
 
 def too_fast(said: Said) -> bool:
-    """A limit on the rate of requests, tokens or calls at once."""
+    """Whether a limit on the rate of requests, tokens or concurrent calls was exceeded."""
     return said.names(w.RATE)
 
 
 def said_too_fast(said: Said) -> bool:
-    """The same in a sentence: codes like `TooManyRequests` only repeat the status."""
+    """Like `too_fast`, in sentences only: codes like `TooManyRequests` just repeat the status."""
     return bool(_any(w.RATE).search(said.message))
 
 
 def one_request_too_large(said: Said) -> bool:
-    """A rate limit that this one request alone does not fit: waiting cannot help."""
+    """Whether this request alone exceeds a rate limit, so that waiting cannot help."""
     return said.names(sizes.ONE_REQUEST) and not said.names(w.WAIT)
 
 
 def too_long(said: Said) -> bool:
-    """The conversation is too long; not one string field, nor tokens of a minute."""
+    """Whether the conversation is too long, rather than one string field or the tokens per minute."""
     if said.param and not _is_text_field(said.param):
         return False
     sentences = (_any(sizes.AT_LEAST).sub(" ", _any(sizes.OUTPUT).sub(" ", sentence)) for sentence in said.sentences)
@@ -146,24 +146,24 @@ def too_long(said: Said) -> bool:
 
 
 def _only_media(sentence: str) -> bool:
-    """A picture or a file is too large by itself; tokens of pictures and text together are a conversation's."""
+    """Whether only a picture or file is too large; a total of image and text tokens is about the conversation."""
     if not _any(sizes.MEDIA).search(sentence):
         return False
     return not ("tokens" in sentence and _any(sizes.TEXT_BESIDE_MEDIA).search(sentence))
 
 
 def context_named(said: Said) -> bool:
-    """The same in words that leave no doubt, for statuses that usually mean something else."""
+    """Like `too_long`, in unambiguous words, for statuses that usually mean something else."""
     return said.states(sizes.CONTEXT, sizes.TOO_BIG, without=(*w.PER_MINUTE, *sizes.NOT_TEXT, *sizes.MEDIA))
 
 
 def output_limit_named(said: Said) -> bool:
-    """The limit on the reply is said to be too large; one that is too small is another fault."""
+    """Whether the limit for the reply is too large; a limit that is too small is another fault."""
     return any(_output_sentences(said))
 
 
 def only_output_named(said: Said) -> bool:
-    """Whether the reply's limit is what is too large, or its sum with the prompt: then lowering it may do."""
+    """Whether the reply's limit is too large, alone or added to the prompt: lowering it may help."""
     if _any(sizes.OUTPUT).fullmatch(plain_words(said.param)):
         return True
     return any(_output_is_the_subject(sentence) for sentence in _output_sentences(said))
@@ -177,7 +177,7 @@ def _output_sentences(said: Said) -> Iterator[str]:
 
 
 def _output_is_the_subject(sentence: str) -> bool:
-    """It is named first, or beside the prompt as a sum, or alone."""
+    """Whether the sentence names the reply's limit first, alone, or as part of a sum with the prompt."""
     output = _any(sizes.OUTPUT).search(sentence)
     other = _any(sizes.INPUT).search(_any(sizes.OUTPUT).sub(_blank, sentence))
     if other is None or (output and output.start() < other.start()):
@@ -195,7 +195,7 @@ def _is_text_field(param: str) -> bool:
 
 
 _TOOLS_FIELD = re.compile(r"\b(?:tools|tool choice|functions) ?: ?[^.:;]*")
-"""A field and, behind its colon, what is said of it."""
+"""A field and, after its colon, what the error says about it."""
 
 
 def no_tools(said: Said) -> bool:
@@ -210,17 +210,17 @@ def filtered(said: Said) -> bool:
 
 
 def text_turned_away(said: Said) -> bool:
-    """What the conversation says is refused, not who says it: for statuses that do not speak of a request's form."""
+    """Whether the conversation's content is refused, not the sender: for statuses unrelated to a request's form."""
     return said.states(w.TEXT_PART, w.TURNED_AWAY, without=(*w.OWNER, *w.KEY, *models.MODEL_ITSELF))
 
 
 def filtered_in_words(said: Said) -> bool:
-    """The same in a sentence that speaks of nobody's account: gateways give each refusal the code of missing rights."""
+    """Like `text_turned_away`, in a sentence without the account: any refusal may carry the code of missing rights."""
     return bool(_any(w.FILTER).search(said.message)) and not _any(w.OWNER).search(said.message)
 
 
 def barred(said: Said) -> bool:
-    """The account, its place or its rights are refused."""
+    """Whether the account, its region or its rights are refused."""
     barred = said.claims(w.OWNER, w.BARRED) or said.claims(w.LICENCE, w.LICENCE_FAULT)
     return barred or said.names(w.RIGHTS_ALONE)
 
@@ -240,12 +240,12 @@ def no_model(said: Said) -> bool:
 
 
 def field_unsupported(said: Said) -> bool:
-    """A field of the request is said to be none that the model takes."""
+    """Whether the model does not support a field of the request."""
     return said.claims(models.FIELD, w.UNSUPPORTED)
 
 
 def no_model_by_code(said: Said) -> bool:
-    """The same in a code, which counts at any status: gateways that route by name answer 503 where no route is."""
+    """Whether a code names a missing model. Counts at any status: a gateway without a route for a name answers 503."""
     return any(_any(models.NO_MODEL).search(plain_words(code)) for code in said.codes)
 
 
@@ -254,7 +254,7 @@ def busy(said: Said) -> bool:
 
 
 def busy_by_code(said: Said) -> bool:
-    """The same in a code: sentences about a bad request hold such words by accident."""
+    """Like `busy`, in codes only: sentences about a bad request contain such words by accident."""
     return any(_any(w.BUSY).search(plain_words(code)) for code in said.codes)
 
 
@@ -267,7 +267,7 @@ def of_the_template(said: Said) -> bool:
 
 
 def request_refused(said: Said) -> bool:
-    """A part of the request is named and said to be wrong; "invalid request" alone names nothing."""
+    """Whether the error names a part of the request as wrong; "invalid request" alone names none."""
     if said.param:
         return True
     clauses = (_any(w.VAGUE).sub(" ", clause) for clause in said.sentences)
@@ -275,5 +275,5 @@ def request_refused(said: Said) -> bool:
 
 
 def call_unreadable(said: Said) -> bool:
-    """The endpoint could not read what the model wrote as a tool call or as JSON."""
+    """Whether the endpoint could not read the model's output as a tool call or as JSON."""
     return said.names(w.CALL_UNREADABLE)

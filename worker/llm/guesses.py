@@ -1,7 +1,7 @@
-"""Plainer requests to try where nobody knows what an endpoint has against the usual one.
+"""Simpler requests to try if an endpoint refuses the usual one for an unknown reason.
 
-A request that is refused costs nothing, and only an answer shows that a guess was right: this meets wordings that no
-rule knows.
+A refused request costs nothing, and a guess counts only if it gets an answer. This handles wordings that no rule
+knows.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from worker.core.records import Adaptation
 from worker.llm.adaptations import NEEDED, OUTPUT_LIMITS, Refusal, has_unnamed_results, instructs
 
 SHORT_OUTPUT_TOKENS = 1024
-"""A limit that every model takes."""
+"""A limit that every model accepts."""
 
 MOST_IN_VAIN = 1_000
-"""Refusals that are remembered as hopeless, by model and words."""
+"""How many hopeless refusals are remembered, by model and words."""
 
 _REFUSED = (400, 422)
 
 
 class Guesses:
-    """Of one client. Where all were in vain once, the same words of the same model start no others."""
+    """The guesses of one client. If all failed once, the same words from the same model are not tried again."""
 
     def __init__(self) -> None:
         self._in_vain: set[tuple[str, str]] = set()
 
     def next(self, refusal: Refusal) -> Adaptation | None:
-        """The next plainer request to try, or None."""
+        """Returns the next simpler request to try, or None."""
         return None if _words_of(refusal) in self._in_vain else guess_for(refusal)
 
     def were_in_vain(self, refusal: Refusal) -> None:
-        """The error stands. Without a guess among what was tried this changes nothing."""
+        """Remembers that guesses cannot help this refusal. Does nothing if no guess was tried."""
         if any(one.guess for one in refusal.tried):
             if len(self._in_vain) >= MOST_IN_VAIN:
                 self._in_vain.clear()
@@ -45,7 +45,7 @@ def _words_of(refusal: Refusal) -> tuple[str, str]:
 
 
 def guess_for(refusal: Refusal) -> Adaptation | None:
-    """The next plainer request, different from all that were tried; None: there is none, and the error stands."""
+    """Returns the next simpler request that was not tried yet; None if there is none and the error stands."""
     unclear = isinstance(refusal.ended, UnknownError | ModelRejected) and not isinstance(
         refusal.ended, ToolsUnsupported
     )
@@ -55,7 +55,7 @@ def guess_for(refusal: Refusal) -> Adaptation | None:
 
 
 def _is_clear(refusal: Refusal) -> bool:
-    """Whether the words name a field that was sent, or are those for which a rule has changed the request already."""
+    """Whether the words name a field that was sent, or a rule has already changed the request because of them."""
     named = refusal.names(name for name in refusal.sent if name not in NEEDED or name in OUTPUT_LIMITS)
     return bool(named) or any(one.said == refusal.error.message and not one.guess for one in refusal.tried)
 
@@ -100,4 +100,4 @@ _GUESSES: tuple[Callable[[Refusal], Adaptation | None], ...] = (
     _with_named_results,
     _with_short_output,
 )
-"""In the order in which they are tried: what endpoints differ in most comes first."""
+"""In the order in which they are tried: the most common differences first."""

@@ -1,4 +1,4 @@
-"""Where API keys come from, looked up at each call so that a new key counts without a restart."""
+"""Finds API keys, at each call, so that a new key takes effect without a restart."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ KEYS_DIR_VARIABLE = "STEPMILL_KEYS_DIR"
 
 
 class KeySource:
-    """Finds the key that a variable names. Keys are never part of a repr.
+    """Finds the key for a variable's name. Keys never appear in a repr.
 
-    First the file of that name in the directory `STEPMILL_KEYS_DIR` (how secrets are mounted), which is read each time;
-    then `read`, which knows the process's variables and is asked for `STEPMILL_KEYS_DIR` too.
+    Looks first for a file of that name in the directory `STEPMILL_KEYS_DIR` (mounted secrets), read each time; then
+    calls `read`, which returns the process's variables, `STEPMILL_KEYS_DIR` among them.
     """
 
     def __init__(self, read: Callable[[str], str | None]) -> None:
         self._read = read
 
     def key(self, variable: str) -> str | None:
-        """None where nothing, or only white space, is set. WrongKey: there is a file that cannot be read."""
+        """Returns None if nothing, or only white space, is set. Raises WrongKey if the key file cannot be read."""
         if not variable:
             return None
         return self._mounted(variable) or (self._read(variable) or "").strip() or None
@@ -38,5 +38,5 @@ class KeySource:
             return None
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not UTF-8"
-            # Outside of the chain: the error of the decoder holds the bytes of the file.
+            # Not chained: the decoder's error holds the bytes of the file.
             raise WrongKey(f"the key file {path} cannot be read: {why}", usage=Usage()) from None

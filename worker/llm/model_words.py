@@ -1,4 +1,4 @@
-"""The words by which providers say that a model is not there, written as `wordings.py` says."""
+"""The words by which providers say that a model does not exist, in the form that `wordings.py` describes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FIELD = (
     "roles?", "stop", r"stream\w*", "seed", "penalty", "response format", "reasoning(?: effort)?", "thinking",
 )  # fmt: skip
 _PART = rf"\b(?:{'|'.join(FIELD)})\b"
-"""A model is not what is missing or gone where such a part of the request stands between."""
+"""If one of these parts of the request comes between, the model is not what is missing."""
 NO_MODEL = (
     r"modell\w*\b.{0,60}(?:nicht (?:gefunden|vorhanden|verfügbar|bekannt)|unbekannt|existiert nicht)",
     "unbekanntes modell",

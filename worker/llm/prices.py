@@ -1,4 +1,4 @@
-"""What tokens cost: a small table that ships, extended by the user's file."""
+"""Prices of tokens: a small built-in table, extended by the user's file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from worker.core.records import Usage
 SHIPPED_FILE = Path(__file__).with_name("prices.toml")
 TOKENS_PER_PRICE = 1_000_000
 MOST_USD = 1_000_000.0
-"""No price is higher."""
+"""The highest price accepted."""
 _NAMES = ("prompt", "cached", "completion")
 _SNAPSHOT = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens. `cached` is for the part of the prompt that the provider had cached."""
+    """Prices in USD per million tokens. `cached` is for the part of the prompt that the provider had cached."""
 
     prompt: float
     cached: float
@@ -38,16 +38,16 @@ class PriceTable:
 
     @classmethod
     def load(cls, user_file: Path | None = None) -> PriceTable:
-        """The shipped table with the user's on top. UserError names what is wrong with the user's file."""
+        """Loads the built-in table with the user's entries on top. UserError says what is wrong with the user's."""
         prices = _read(SHIPPED_FILE)
         return cls(prices if user_file is None else {**prices, **_read(user_file)})
 
     def price(self, model: str) -> Price | None:
-        """None: unknown. A dated snapshot costs what its base name costs, unless it is listed itself."""
+        """Returns None if unknown. A dated snapshot has its base name's price, unless it is listed itself."""
         return self._prices.get(model) or self._prices.get(_SNAPSHOT.sub("", model))
 
     def cost_usd(self, model: str, usage: Usage | None) -> float | None:
-        """None where the price or the usage is unknown; never 0 for want of knowledge."""
+        """Returns None if the price or the usage is unknown, never 0."""
         price = self.price(model)
         if price is None or usage is None:
             return None
@@ -56,12 +56,12 @@ class PriceTable:
         return total / TOKENS_PER_PRICE
 
     def upper_bound_usd(self, model: str, prompt_bytes: int, max_output_tokens: int) -> float | None:
-        """What a call can cost at most; None where the price is unknown."""
+        """Returns the most that a call can cost; None if the price is unknown."""
         return self.cost_usd(model, upper_bound(prompt_bytes, max_output_tokens))
 
 
 def upper_bound(prompt_bytes: int, max_output_tokens: int) -> Usage:
-    """Tokens that a call can use at most: no token is shorter than a byte, and the output limit is enforced."""
+    """Returns the most tokens a call can use: no token is shorter than a byte, and the output limit is enforced."""
     return Usage(prompt_tokens=prompt_bytes, completion_tokens=max_output_tokens)
 
 
@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, Price]:
 
 
 def _price(path: Path, model: str, entry: Any) -> Price:
-    """`cached` may be left out: then cached tokens cost as much as others."""
+    """Reads one price; without `cached`, cached tokens cost as much as others."""
     hint = 'Write ["model"] with prompt, completion and perhaps cached, in USD per million tokens.'
     if isinstance(entry, dict) and (others := entry.keys() - _NAMES):
         unknown = unknown_name(min(others), _NAMES, "price")

@@ -1,4 +1,4 @@
-"""Error numbers of providers whose words alone do not tell, as their manuals list them."""
+"""Error numbers of providers whose words alone are ambiguous, from the providers' manuals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LISTS: tuple[tuple[str, type[CallEnded], tuple[int, ...]], ...] = (
 )
 KNOWN = {f"{prefix}{number}": kind for prefix, kind, numbers in _LISTS for number in numbers}
 
-# Words that are statuses: their sentence is often vague, and where they stand in a 200 there is no other.
+# Words for statuses: their sentences are often vague, and a 200 carries no other status.
 STATUS_WORDS = {
     "resource_exhausted": 429,
     "throttlingexception": 429,
@@ -72,10 +72,10 @@ STATUS_WORDS = {
 
 
 def kind_of_codes(codes: Iterable[str]) -> type[CallEnded] | None:
-    """The error that the first known number names; None where there is none."""
+    """Returns the error type of the first known number; None if there is none."""
     return next((KNOWN[code] for code in codes if code in KNOWN), None)
 
 
 def status_of_codes(codes: Iterable[str]) -> int | None:
-    """The HTTP status that a code word stands for."""
+    """Returns the HTTP status that a code word means."""
     return next((STATUS_WORDS[code.lower()] for code in codes if code.lower() in STATUS_WORDS), None)

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY say; to this machine, none."""
+"""Chooses a request's proxy by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; requests to this machine use none."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 SCHEMES = ("http", "https", "socks5", "socks5h")
 
 Read = Callable[[str], str | None]
-"""Gives the value of a variable of the environment."""
+"""Returns the value of an environment variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`url` may hold a password; people are shown `name`."""
+    """`url` may hold a password; `name` is shown to people."""
 
     url: str = field(repr=False)
 
@@ -34,17 +34,17 @@ class Proxy:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Its password, as written and as meant, and its login as it travels."""
+        """Its password, as written and decoded, and its login as it is sent."""
         return login_secrets(self.url.partition("://")[2].partition("/")[0].rpartition("@")[0])
 
 
 def proxy_for(url: str, read: Read) -> Proxy | None:
-    """The proxy for this address; None where it is reached directly, as this machine always is."""
+    """Returns the proxy for this address; None if it is reached directly, as this machine always is."""
     try:
         parts = urlsplit(url)
         port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
     except ValueError:
-        return None  # no address: whoever sends there is told so
+        return None  # not an address: sending to it reports that
     host = (parts.hostname or "").rstrip(".")
     named = _either(read, f"{parts.scheme}_proxy") or _either(read, "all_proxy")
     if not named or is_this_machine(host):
@@ -55,7 +55,7 @@ def proxy_for(url: str, read: Read) -> Proxy | None:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether it is loopback, in any spelling, or the address with which servers say that they listen everywhere."""
+    """Whether the host is loopback, in any spelling, or an address such as 0.0.0.0 on which servers listen."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     address = _address(host)
@@ -71,9 +71,9 @@ def client_through(
     limits: httpx2.Limits | None = None,
     **options: Any,
 ) -> httpx2.Client:
-    """A client that reaches everything through `proxy`, or directly, whatever proxies the environment names.
+    """Returns a client that sends everything through `proxy`, or directly, whatever proxies the environment names.
 
-    Raises `UserError` where the proxy is none that can be used.
+    Raises `UserError` if the proxy cannot be used.
     """
     limits = limits or httpx2.Limits(max_connections=100, max_keepalive_connections=20)
     if proxy is None:
@@ -86,13 +86,13 @@ def client_through(
         return httpx2.Client(proxy=proxy.url, limits=limits, **options)
     except ImportError as error:
         raise UserError(f"The proxy {proxy.name} needs a package that is missing: {error}", hint) from error
-    except (ValueError, httpx2.InvalidURL):  # its text may hold the password
+    except (ValueError, httpx2.InvalidURL):  # the error's text may hold the password
         like = ", ".join(f"{scheme}://host:port" for scheme in SCHEMES)
         raise UserError(f"The proxy {proxy.name} cannot be used: write it like {like}.", hint) from None
 
 
 def _either(read: Read, name: str) -> str | None:
-    """Both spellings are usual, and the lower-case one comes first."""
+    """Reads the variable in either spelling; the lower-case one wins."""
     return read(name) or read(name.upper())
 
 
@@ -102,7 +102,7 @@ def _exempt(host: str, port: int, no_proxy: str) -> bool:
 
 
 def _matches(host: str, port: int, entry: str) -> bool:
-    """An entry is `*`, a name that covers those below it, an address or a network; a port may follow."""
+    """Whether an entry matches: `*`, a name (also its subdomains), an address or a network; a port may follow."""
     if entry == "*":
         return True
     found, address = _network(entry), _address(host)
@@ -130,7 +130,7 @@ def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Also `127.1` and other short forms that the system's resolver takes."""
+    """Parses an address, also `127.1` and other short forms that the system's resolver accepts."""
     try:
         return ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

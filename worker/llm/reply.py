@@ -1,4 +1,4 @@
-"""Reads a chat completion from its JSON, without the client's models: they cost more than the rest of a call."""
+"""Reads a chat completion from its JSON. The OpenAI client's models would cost more than the rest of a call."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from worker.llm.scrub import scrub
 from worker.llm.usage import find_usage, reasoning_tokens
 
 BAD_CALL = "malformed_function_call"
-"""The `finish_reason` of a reply whose tool call the endpoint could not read."""
+"""The `finish_reason` of a reply with a tool call that the endpoint could not read."""
 
 _NOT_WHOLE = ("incomplete", "failed", "cancelled")
-"""The `status` of a response or message that is not what it should have become."""
+"""The `status` of a response or message that did not complete."""
 
 _FLAGS = (
     *("aborted", "cancelled", "canceled", "interrupted", "incomplete", "failed", "errored", "timed_out", "is_error"),
     "disconnected",
 )
-"""Switches that mark a reply as one that did not become whole."""
+"""Fields that mark a reply as incomplete."""
 
 _OTHER_REASONS = ("stop_reason", "finishReason", "done_reason", "stop_type")
-"""Where the reason stands if not in `finish_reason`."""
+"""Where the reason is if not in `finish_reason`."""
 
 _ERROR_FIELDS = frozenset(("msg", "message", "detail", "baseresp", "statusmsg", "fault"))
-"""Names, as `simple` writes them, under which a body says what went wrong; so do all that begin with `err`."""
+"""Names, as `simple` writes them, under which a body reports an error; all names that begin with `err` do too."""
 
 _GENERATIONS = (
     *("failedgeneration", "rawgeneration", "rawoutput", "modeloutput", "generatedtext", "failedoutput", "generation"),
@@ -50,14 +50,14 @@ _GENERATION_IN_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply and what it cost; `usage` is None where the endpoint did not say."""
+    """A reply and what it cost; `usage` is None if the endpoint did not report it."""
 
     reply: Reply
     usage: Usage | None
 
 
 def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Completion:
-    """CallEnded when the 200 holds an error, a filtered or broken-off reply, or no completion at all."""
+    """Raises CallEnded if the 200 holds an error, a filtered or broken-off reply, or no completion at all."""
     body = read_body(content)
     data = _unwrapped(body)
     if data is None:
@@ -81,15 +81,15 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
 
 
 def _error_as_reply(text: str, usage: Usage | None, secrets: Iterable[str]) -> BrokenOff:
-    """A model may have meant it, so it is no reason to pause anything at once: the call is repeated."""
+    """Returns an error that is retried but pauses nothing at once, since the model may have written the text itself."""
     said = scrub(text, secrets)
     return BrokenOff(f"the model endpoint sent an error where the reply belongs: {said}", usage=usage, status=200)
 
 
 def unreadable_call(status: int, body: object) -> Reply | None:
-    """The model's own words where the endpoint took them for a tool call and could not read it; else None.
+    """Returns the model's own words if the endpoint could not read them as a tool call; else None.
 
-    That is no error of the request: the dialect reads the text as a call that leaked, or asks again.
+    The request is not at fault: the dialect reads the text as a leaked call, or asks again.
     """
     if not isinstance(body, Mapping) or body.get("choices"):
         return None
@@ -107,7 +107,7 @@ def unreadable_call(status: int, body: object) -> Reply | None:
 
 
 def _unwrapped(body: object) -> JsonObject | None:
-    """The object that is the completion or the error; some gateways wrap it, or send a list of one."""
+    """Returns the object with the completion or error; some gateways wrap it, or send a list of one."""
     if isinstance(body, list):
         body = join_chunks(body)
     if not isinstance(body, dict):
@@ -145,7 +145,7 @@ def _message(choice: JsonObject) -> JsonObject | None:
 
 
 def _error_beside(data: JsonObject, choice: JsonObject, message: JsonObject) -> object | None:
-    """What stands beside a message, or in it, and says that something went wrong, as a body of its own."""
+    """Returns an error that is next to a message, or in it, as an error body of its own."""
     cut = _cut_by_a_limit(data, choice, message)
     for holder in (data, choice, message):
         found = next((holder[name] for name in ("error", "errors") if _says_something(holder.get(name))), None)
@@ -163,19 +163,19 @@ def _error_beside(data: JsonObject, choice: JsonObject, message: JsonObject) -> 
 
 
 def _cut_by_a_limit(*holders: JsonObject) -> str | None:
-    """The reason that stands in a reply's `incomplete_details`, where it is a limit on tokens."""
+    """Returns the reason in a reply's `incomplete_details` if it is a token limit."""
     found = (reason_text(holder.get("incomplete_details")) for holder in holders)
     return next((reason for reason in found if reason and ending_of(reason) is Ending.LENGTH), None)
 
 
 def _reason(choice: JsonObject) -> object:
-    """Why the reply ended: in the gateway's word, unless there is none or its provider's tells of worse."""
+    """Returns why the reply ended: in the gateway's word, unless there is none or the provider's own is worse."""
     told, native = choice.get("finish_reason"), choice.get("native_finish_reason")
     if tells_of_trouble(native) or (native and not reason_text(told)):
         return native
     if reason_text(told):
         return told
-    # Under these names some hand on the stop sequence that was met, which says nothing.
+    # Some endpoints put the stop sequence that was met under these names; it says nothing about the ending.
     return next((choice[name] for name in _OTHER_REASONS if tells_of_trouble(choice.get(name))), told)
 
 
@@ -211,7 +211,7 @@ def _looks_like_an_error(data: JsonObject) -> bool:
 
 
 def _blocked(data: JsonObject) -> str | None:
-    """Gemini's way to refuse a prompt: no choices and a reason."""
+    """Returns the reason for a prompt that Gemini refuses: no choices and a block reason."""
     feedback = data.get("promptFeedback") or data.get("prompt_feedback")
     reason = feedback.get("blockReason") or feedback.get("block_reason") if isinstance(feedback, dict) else None
     return str(reason) if reason else None
@@ -233,7 +233,7 @@ def _calls(message: JsonObject) -> bool:
 
 
 def _reasoned(message: JsonObject, usage: object) -> bool:
-    """Whether the model thought, by what it wrote or by the tokens that were counted."""
+    """Whether the model was thinking, by its text or by its token counts."""
     if any(
         message.get(name)
         for name in ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
@@ -257,7 +257,7 @@ def _is_thinking(part: Mapping[str, Any]) -> bool:
 
 
 def _text(content: object) -> str:
-    """Content is text, null, a part, or a list of parts of which those that are not thinking count."""
+    """Returns the text of content that is text, null, a part, or a list of parts, without the thinking ones."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]

@@ -13,7 +13,7 @@ from worker.llm.endpoint import ModelRequest
 
 
 def request_body(request: ModelRequest, base_url: str) -> JsonObject:
-    """What is sent; the user's `extra_body` has the last word."""
+    """Returns the body to send; the user's `extra_body` overrides everything."""
     body: JsonObject = {"model": request.model, "messages": list(request.messages), "stream": False}
     if request.temperature is not None:
         body["temperature"] = request.temperature
@@ -27,14 +27,14 @@ def request_body(request: ModelRequest, base_url: str) -> JsonObject:
 
 
 def _limit_name(base_url: str) -> str:
-    """OpenAI itself takes the new name for every model; elsewhere the old one is understood by most."""
+    """Returns the limit's name: OpenAI itself takes the new name for every model; most others know the old one."""
     old, new = OUTPUT_LIMITS
     return new if httpx2.URL(base_url).host == "api.openai.com" else old
 
 
 def encoded(body: JsonObject) -> bytes:
-    """As UTF-8, whatever the texts hold."""
+    """Encodes as UTF-8, whatever the texts contain."""
     try:
         return orjson.dumps(body)
-    except TypeError:  # half a surrogate pair, as cut observations may hold: it becomes a question mark
+    except TypeError:  # lone surrogates, which cut observations may contain, become question marks
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")

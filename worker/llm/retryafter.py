@@ -1,4 +1,4 @@
-"""How long a provider asks to be left alone: in a header, in a field of the error, or in its sentence."""
+"""Reads how long a provider asks clients to wait: from a header, a field of the error, or its sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_RETRY_AFTER_S = 86_400.0
 
 _MILLISECONDS = ("retry-after-ms", "x-ms-retry-after-ms", "x-retry-after-ms")
 _SPANS = ("retry-after", "x-retry-after")
-# Fields of an error, by their simple names, that hold a span, a moment, or milliseconds.
+# Fields of an error, by their simple names, that hold a duration, a timestamp, or milliseconds.
 _FIELD_SPANS = (
     *("retrydelay", "retryafter", "retryafterseconds", "retryaftersecs", "retryin", "retryat", "resetsin", "resetat"),
     *("resetinseconds", "resetsinseconds", "resetafter", "resetsat", "resettime", "secondsuntilreset", "waitseconds"),
@@ -39,19 +39,19 @@ _MOMENT_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`wait_s` is None when nothing (readable) was asked for. `note` tells when the wish was bounded, else ""."""
+    """`wait_s` is None if the provider asked for nothing readable. `note` says that the wait was capped, else ""."""
 
     wait_s: float | None = None
     note: str = ""
 
 
 def retry_after(headers: Mapping[str, str], wall_now_s: float | None = None) -> Asked:
-    """Reads case-insensitive headers. A moment counts from the response's own `Date`: clocks need not agree."""
+    """Reads case-insensitive headers. A timestamp counts from the response's own `Date`, since clocks may differ."""
     return _bounded(_in_headers(headers, _now_s(headers, wall_now_s)))
 
 
 def asked_to_wait(headers: Mapping[str, str], body: object, error: ErrorBody, wall_now_s: float | None = None) -> Asked:
-    """The same of headers, then of what the body quotes, its fields and its sentences."""
+    """Like `retry_after`, then also reads headers quoted in the body, its fields and its sentences."""
     now_s = _now_s(headers, wall_now_s)
     wait_s = _in_headers(headers, now_s)
     if wait_s is None:
@@ -64,7 +64,7 @@ def asked_to_wait(headers: Mapping[str, str], body: object, error: ErrorBody, wa
 
 
 def in_words(text: str, wall_now_s: float) -> float | None:
-    """Seconds that a sentence asks for: "try again in 1m2.5s", "resets at 2026-12-01T00:00:00Z", "30 秒后重试"."""
+    """Returns the seconds in a sentence: "try again in 1m2.5s", "resets at 2026-12-01T00:00:00Z", "30 秒后重试"."""
     text = _ONE.sub(r"1 \1", text)
     for found in _AGAIN.finditer(text):
         if (wait_s := span_s(found[1])) is not None and not re.match(r"\d{4}-", found[1]):
@@ -104,7 +104,7 @@ def _in_headers(headers: Mapping[str, str], now_s: float) -> float | None:
 
 
 def _resets(headers: Mapping[str, str], now_s: float) -> Iterator[float]:
-    """When each used-up resource is refilled: `x-ratelimit-reset-tokens` counts where `…-remaining-tokens` is 0."""
+    """Yields when each exhausted resource is refilled: `x-ratelimit-reset-tokens` if `…-remaining-tokens` is 0."""
     for name in headers:
         plain = name.lower()
         if "ratelimit" not in plain or "reset" not in plain:

@@ -1,4 +1,4 @@
-"""Keys and passwords taken out of what an endpoint sends back, before anything else sees it."""
+"""Removes keys and passwords from what an endpoint sends back, before anything else sees it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MAX_MESSAGE_CHARS = 400
 HIDDEN = "[key]"
 
 SHORTEST_KEY_CHARS = 16
-"""Shorter keys (`ollama`, `EMPTY`, `x`) are stand-ins: an answer keeps such words, an error does not."""
+"""Shorter keys (`ollama`, `EMPTY`, `x`) are placeholders: replies keep such words, errors do not."""
 
-# What a key may look like when an endpoint echoes it, whole or half masked.
+# What a key may look like when an endpoint echoes it, in full or partly masked.
 _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk|gsk|key|xai|nvapi)-[\w*.\-]{4,}|\bBearer\s+[\w.\-+/=]{6,}|\bAIza[\w\-]{10,}|\bhf_\w{10,}"
     r"|\beyJ[\w\-]{10,}\.[\w\-]+\.[\w\-]*|(?<=://)[^\s/@]+(?=@)",
@@ -23,7 +23,7 @@ _ESCAPED = re.compile(r"[\\%]")
 
 
 class Scrubber:
-    """Knows the secrets that went out with one call, and hides them in what comes back. Never part of a repr."""
+    """Holds the secrets sent with one call and removes them from what comes back. Never appears in a repr."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
@@ -36,7 +36,7 @@ class Scrubber:
         ]
 
     def text(self, text: str) -> str:
-        """Without the keys, however escaped they are."""
+        """Returns the text without the keys, however they are escaped."""
         for secret in self._long:
             text = text.replace(secret, HIDDEN)
         if _ESCAPED.search(text):
@@ -45,7 +45,7 @@ class Scrubber:
         return text
 
     def tree(self, value: Any) -> Any:
-        """The same of every text in parsed JSON, names of fields included."""
+        """Scrubs every text in parsed JSON, field names included."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -55,7 +55,7 @@ class Scrubber:
         return value
 
     def error(self, text: str) -> str:
-        """Words of an endpoint for a person: also without short keys and what looks like one, and of bounded length."""
+        """Scrubs an endpoint's words for people: also short keys and what looks like a key; limits the length."""
         text = self.text(text)
         for secret in self._short:
             text = secret.sub(HIDDEN, text)
@@ -65,17 +65,17 @@ class Scrubber:
 
 @functools.lru_cache(maxsize=64)
 def scrubber(secrets: tuple[str, ...]) -> Scrubber:
-    """The scrubber for these secrets, of which a process has few and which serve many calls."""
+    """Returns the scrubber for these secrets; cached, since a process has few secrets and many calls."""
     return Scrubber(secrets)
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Takes keys out, given ones and whatever looks like one, and bounds the length."""
+    """Removes the given keys and whatever looks like one, and limits the length."""
     return scrubber(tuple(secrets)).error(text)
 
 
 def _spellings(character: str) -> str:
-    r"""A character as itself, as `\u0041`, as `%41`, or behind the backslashes of texts within texts, as a pattern."""
+    r"""Returns a pattern for a character: itself, `\u0041`, `%41`, or with the backslashes of nested strings."""
     code = ord(character)
     hexadecimal = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
     return rf"(?:\\{{0,8}}{re.escape(character)}|\\{{1,8}}u00{hexadecimal}|%{hexadecimal})"

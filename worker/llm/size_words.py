@@ -1,4 +1,4 @@
-"""The words by which providers speak of tokens and length, written as `wordings.py` says."""
+"""The words by which providers speak of tokens and length, in the form that `wordings.py` describes."""
 
 from __future__ import annotations
 

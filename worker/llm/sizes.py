@@ -1,4 +1,4 @@
-"""The token counts that an error names, by the role that the words beside them give: what fits, what was sent. Pure."""
+"""Reads token counts from an error, by the role that the words next to them give: the limit, or what was sent. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from worker.llm.evidence import Said
 
 LEAST_ROOM = 256
-"""Tokens. With less left for the reply, a shorter conversation helps more than a shorter reply."""
+"""Tokens. If less is left for the reply, shortening the conversation helps more than shortening the reply."""
 
 _N = r"(\d[\d,]*(?:\.\d+)?k?)(?![\d.]*[a-z-]|\d)"
 _CONTEXT = re.compile(
@@ -36,7 +36,7 @@ _BELOW = re.compile(rf"(?:less|lower|smaller|fewer) than (?!or equal){_N}|{_N} ?
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Tokens; None where the error does not tell."""
+    """Sizes in tokens; None if the error does not say."""
 
     context: int | None = None
     prompt: int | None = None
@@ -44,17 +44,17 @@ class Sizes:
 
     @property
     def room(self) -> int | None:
-        """What the prompt leaves of the context; not above 0 where it does not fit at all."""
+        """The part of the context that the prompt leaves; 0 or less if the prompt does not fit."""
         return None if self.context is None or self.prompt is None else self.context - self.prompt
 
     @property
     def overflow(self) -> bool:
-        """Whether the numbers alone show that the prompt, or it and the reply's limit, do not fit."""
+        """Whether the numbers alone show that the prompt, with or without the reply's limit, does not fit."""
         return self.context is not None and self.prompt is not None and self.prompt + (self.asked or 0) > self.context
 
 
 def sizes_in(said: Said) -> Sizes:
-    """The context's size, the prompt's and the reply's limit, where the error states them."""
+    """Returns the context's size, the prompt's and the reply's limit, if the error states them."""
     text = said.message
     if found := _SUM.search(text):
         prompt, asked, context = map(_int, found.groups())
@@ -66,7 +66,7 @@ def sizes_in(said: Said) -> Sizes:
 
 
 def stated_output_limit(said: Said, asked: int | None = None) -> int | None:
-    """The most output tokens, of an error that speaks of nothing else: the smallest number but the one asked for."""
+    """Returns the most output tokens from an error about nothing else: the smallest number except the requested one."""
     below = _first(_BELOW, said.message)
     if below is not None:
         return below - 1
@@ -76,7 +76,7 @@ def stated_output_limit(said: Said, asked: int | None = None) -> int | None:
 
 
 def alone_over_the_limit(said: Said) -> bool:
-    """A limit of the minute that this request exceeds by itself: "Limit 6000, Requested 7000"."""
+    """Whether this request alone exceeds a per-minute limit: "Limit 6000, Requested 7000"."""
     found = _REQUESTED.search(said.message)
     if not found:
         return False

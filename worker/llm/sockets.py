@@ -1,4 +1,4 @@
-"""Connections of the model client whose every blocking step is bounded by its call and can be interrupted."""
+"""The model client's connections: every blocking step is limited by its call's deadline and can be interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _mapped(timed_out: type[Exception], failed: type[Exception]) -> Iterator[Non
 
 
 class GuardedStream(httpcore2.NetworkStream):
-    """A connection whose every blocking step belongs to the call of the thread that makes it."""
+    """A connection whose blocking steps all belong to the calling thread's model call."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -56,7 +56,7 @@ class GuardedStream(httpcore2.NetworkStream):
             self.close()
             raise httpcore2.ConnectError("a proxy that is itself spoken to over https is not supported: use http://")
         with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
-            # The handshake is a step of its own, on the new socket object: wrapping takes the old one's descriptor.
+            # The handshake is a separate step on the new socket object: wrapping takes the old one's descriptor.
             tls = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname, do_handshake_on_connect=False)
             try:
                 blocking(tls, timeout, tls.do_handshake)
@@ -81,7 +81,7 @@ class GuardedStream(httpcore2.NetworkStream):
 
 
 def _is_readable(sock: socket.socket) -> bool:
-    """An idle connection that can be read was closed by the server (or holds what nobody asked for)."""
+    """Whether an idle connection was closed by the server (or holds data that was not requested)."""
     if sock.fileno() < 0:
         return True
     poll = select.poll()
@@ -90,7 +90,7 @@ def _is_readable(sock: socket.socket) -> bool:
 
 
 class GuardedBackend(httpcore2.NetworkBackend):
-    """Opens guarded connections. Looking a name up is the one step that can be neither bounded nor aborted."""
+    """Opens guarded connections. Only the name lookup can be neither time-limited nor aborted."""
 
     def connect_tcp(
         self,
@@ -135,7 +135,7 @@ def _connect(
 
 
 def guard(client: httpx2.Client) -> httpx2.Client:
-    """Puts all connections of a new client, those through proxies included, on guarded sockets."""
+    """Makes all connections of a new client, those through proxies included, use guarded sockets."""
     for transport in (client._transport, *client._mounts.values()):
         if transport is not None:
             if not isinstance(transport, httpx2.HTTPTransport):

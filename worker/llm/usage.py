@@ -1,4 +1,4 @@
-"""The tokens of a call, in the words of each provider. Pure: never raises."""
+"""Reads the tokens of a call, as each provider reports them. Pure: never raises."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TOTAL = ("totaltokens", "totaltokencount")
 _CACHED = ("cachedtokens", "promptcachehittokens", "cachedcontenttokencount", "cachereadinputtokens")
 _DETAILS = ("prompttokensdetails", "inputtokensdetails")
 _APART = ("cachereadinputtokens", "cachecreationinputtokens")
-"""Anthropic counts these beside `input_tokens`, not within."""
+"""Anthropic counts these separately from `input_tokens`."""
 _PLACES = ("usage", "usageMetadata", "usage_metadata", "x_groq", "token_usage")
 MAX_TOKENS = 10**12
-"""No call has more: a larger number is no count."""
+"""A larger number is not taken for a token count."""
 
 
 def find_usage(body: object) -> Usage | None:
-    """What a response reports, also one that ends as an error; None where it tells neither side or no whole."""
+    """Returns the usage in a response, also in an error; None if it gives neither side or no total."""
     if not isinstance(body, Mapping):
         return None
     error, choices = body.get("error"), body.get("choices")
@@ -34,9 +34,9 @@ def find_usage(body: object) -> Usage | None:
 
 
 def read_usage(raw: object) -> Usage | None:
-    """None when either side is unknown: a cost that nobody knows must not become 0.
+    """Returns None if either side is unknown: an unknown cost must not become 0.
 
-    What `total_tokens` holds beyond prompt and completion is completion: thinking, which is paid for.
+    Tokens in `total_tokens` beyond prompt and completion count as completion: thinking, which is charged.
     """
     if not isinstance(raw, Mapping):
         return None
@@ -49,7 +49,7 @@ def read_usage(raw: object) -> Usage | None:
         return None
     completion = max(completion or 0, (total or 0) - prompt)
     if not prompt and not completion:
-        return None  # a placeholder: no prompt has no tokens
+        return None  # a placeholder: every prompt has tokens
     return Usage(prompt, min(_cached(counts), prompt), completion)
 
 
@@ -70,13 +70,13 @@ def _first(counts: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def _count(value: object) -> int | None:
-    """A count of tokens, also as text or as a whole float; None for anything that is none."""
+    """Returns a token count, also from text or a whole float; None for anything else."""
     read = number(value)
     return int(read) if read is not None and math.isfinite(read) and 0 <= read <= MAX_TOKENS else None
 
 
 def reasoning_tokens(raw: object) -> int:
-    """The tokens of thinking that a usage names, 0 where it names none."""
+    """Returns the thinking tokens in a usage, 0 if it names none."""
     if not isinstance(raw, Mapping):
         return 0
     counts = {simple(str(name)): value for name, value in raw.items()}

@@ -1,8 +1,8 @@
-"""A total deadline for each model call, and a way to end it from another thread: by shutting its socket down.
+"""Gives each model call a total deadline, and lets another thread end it by shutting its socket down.
 
 Closing a client does not interrupt a read in another thread, and a client's read time-out starts anew with every byte.
-So the connections of a model client run over sockets of our own (`sockets.py`): each blocking step waits no longer than
-what is left of the call, and while it blocks, `Abort` knows the socket and may shut it down. It needs no thread.
+So a model client's connections use sockets of our own (`sockets.py`): each blocking step waits no longer than the
+call's remaining time, and while it blocks, `Abort` holds the socket and may shut it down. This needs no thread.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class AbortedError(OSError):
-    """Raised inside the calling thread once its call was aborted."""
+    """Raised in the calling thread after its call was aborted."""
 
 
 class Abort:
-    """Ends the model calls of one attempt from any other thread; the first reason stays.
+    """Ends the model calls of one attempt from any other thread; the first reason is kept.
 
-    One call uses it at a time. A socket is known here only while its call blocks on it, and is shut down under the same
-    lock that lets it go: a connection that went back to its pool is never touched.
+    One call uses it at a time. It holds a socket only while the call blocks on it, and shuts it down under the lock
+    for its release: a connection that went back to its pool is never touched.
     """
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class Abort:
 
     @property
     def reason(self) -> StopReason | None:
-        """None until aborted."""
+        """The reason for the abort; None until aborted."""
         return self._reason
 
     def abort(self, reason: StopReason) -> bool:
-        """False: it was aborted before, and nothing changes."""
+        """Aborts the call. Returns False, and changes nothing, if it was aborted before."""
         with self._lock:
             if self._reason is not None:
                 return False
@@ -51,13 +51,13 @@ class Abort:
             return True
 
     def hold(self, sock: socket.socket) -> None:
-        """The calling thread is about to block on `sock`; AbortedError when it must not."""
+        """Registers `sock` before the calling thread blocks on it; raises AbortedError if it must not."""
         with self._lock:
             self._check()
             self._socket = sock
 
     def let_go(self) -> None:
-        """It blocks no more; AbortedError when the abort came meanwhile, whatever the socket still gave."""
+        """Releases the socket; raises AbortedError if the abort came meanwhile, even if the socket returned data."""
         with self._lock:
             self._socket = None
             self._check()
@@ -68,13 +68,13 @@ class Abort:
 
 
 def _shut_down(sock: socket.socket) -> None:
-    """Wakes whoever blocks on the socket. The plain socket's method: that of a TLS socket would tear its state away."""
-    with contextlib.suppress(OSError):  # the peer was faster: then the blocked call wakes by itself
+    """Wakes the thread that blocks on it. Uses the plain socket's method: a TLS socket's would discard its state."""
+    with contextlib.suppress(OSError):  # the peer closed it first, which wakes the blocked call too
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 class Call:
-    """One model call in the thread that makes it."""
+    """One model call, in the thread that makes it."""
 
     def __init__(self, deadline_s: float, abort: Abort) -> None:
         self.abort = abort
@@ -86,7 +86,7 @@ class Call:
         return time.monotonic() >= self._ends_at
 
     def block_on(self, sock: socket.socket, timeout_s: float | None, work: Callable[[], T]) -> T:
-        """Does one blocking step; TimeoutError at the call's end or after `timeout_s`, whichever comes first."""
+        """Does one blocking step; raises TimeoutError at the call's end or after `timeout_s`, whichever comes first."""
         left_s = self._ends_at - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the call's time limit passed")
@@ -107,7 +107,7 @@ _current = _Current()
 
 @contextlib.contextmanager
 def watched(deadline_s: float, abort: Abort) -> Iterator[Call]:
-    """What this thread sends and receives over guarded connections inside the block belongs to one call."""
+    """Makes everything that this thread sends and receives over guarded connections in the block part of one call."""
     call = Call(deadline_s, abort)
     _current.call = call
     try:
@@ -117,7 +117,7 @@ def watched(deadline_s: float, abort: Abort) -> Iterator[Call]:
 
 
 def blocking(sock: socket.socket, timeout_s: float | None, work: Callable[[], T]) -> T:
-    """Does one step that may block, for the call of this thread if there is one."""
+    """Does one step that may block, within this thread's call if there is one."""
     if _current.call is not None:
         return _current.call.block_on(sock, timeout_s, work)
     sock.settimeout(timeout_s)

@@ -1,9 +1,9 @@
-"""The words by which providers speak of a subject: data for `evidence.py`, which says how they count together.
-Those of tokens and length are in `size_words.py`, those of models that are not there in `model_words.py`.
+"""The words by which providers describe each subject: data for `evidence.py`, which defines how they combine.
+Words about tokens and length are in `size_words.py`, those about missing models in `model_words.py`.
 
-Fragments of regular expressions over simplified text: lower case, `snake_case`, `camelCase` and hyphens taken apart,
+Fragments of regular expressions over normalised text: lower case, `snake_case`, `camelCase` and hyphens split up,
 no quotes, "n't" as " not". So the code `InsufficientBalance` and the sentence "Insufficient balance." read the same.
-Other languages stand beside English where providers use them.
+Other languages are listed beside English if providers use them.
 """
 
 from __future__ import annotations
