@@ -1,6 +1,6 @@
 """The practice model: an OpenAI-compatible server with a rule-based brain, for learning, demos and tests.
 
-It knows only the conversation that it is sent and computes nothing itself: its answers come from tools' observations.
+It knows only the conversation that it is sent and computes nothing itself: its answers come from tool results.
 """
 
 from worker.practice.config import Config

@@ -1,4 +1,4 @@
-"""The practice model as a set of routes: chat completions, models, and the control, ledger and stats for tests."""
+"""The practice model's routes: chat completions, models, and for tests control, ledger and stats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Route = Callable[[Request, Exchange], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A chat request on its way: its body, prompt and cached tokens, and what it is to meet."""
+    """A chat request in progress: its body, prompt and cached tokens, and the faults and quirks that apply to it."""
 
     body: dict[str, Any]
     counted: tuple[int, int]
@@ -56,7 +56,7 @@ class PracticeModel:
         }
 
     async def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answers one request. A path may begin with the quirks that it is to meet: `/quirk/money/v1/…`."""
+        """Answers one request. A path may begin with the quirks to apply: `/quirk/money/v1/…`."""
         _, path = split_path(request.path)
         route = self._routes.get((request.method, path.rstrip("/") or "/"))
         if route is None:

@@ -1,4 +1,4 @@
-"""The practice model's brain: from a conversation to what it does next. Pure, and it computes nothing itself."""
+"""Decides what the practice model does next in a conversation. Pure, and computes nothing itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEXT_QUESTION = re.compile(r",\s+and\s+(?=(?:what|which|how|when)\b)", re.IGNOR
 
 
 def think(conversation: Conversation) -> Intent:
-    """The next act, or the answer. The same conversation always gives the same intent."""
+    """Returns the next tool calls, or the answer. The same conversation always gives the same intent."""
     text = conversation.question
     question = Question(text, language_of(text), conversation.tools, conversation.form == "native")
     intent = _replay(_plan(question), conversation.observations)
@@ -25,12 +25,12 @@ def think(conversation: Conversation) -> Intent:
 
 
 def _plan(question: Question) -> Plan:
-    """The first that suits: the calls that are spelled out, each part by itself, the question as a whole."""
+    """Returns the first plan that fits: the calls spelled out, each part by itself, the question as a whole."""
     return named.plan(question) or _plan_of_parts(question) or topics.plan(question) or unknown(question)
 
 
 def _plan_of_parts(question: Question) -> Plan | None:
-    """`What is …, and what is …?` as two questions, where each is understood."""
+    """Plans `What is …, and what is …?` as two questions, if each is understood."""
     parts = _NEXT_QUESTION.split(question.text)
     plans = [topics.plan(question.part(_in_place(part, question.text))) for part in parts]
     understood = [plan for plan in plans if plan is not None]
@@ -38,7 +38,7 @@ def _plan_of_parts(question: Question) -> Plan | None:
 
 
 def _in_place(part: str, whole: str) -> str:
-    """A part that says `there` gets the place that the whole question names."""
+    """Replaces `there` in a part by the place that the whole question names."""
     places = places_in(whole)
     return f"{part} (in {places[0].said})" if places and re.search(r"\bthere\b", part) else part
 
@@ -52,7 +52,7 @@ def _one_after_another(plans: list[Plan]) -> Plan:
 
 
 def _replay(plan: Plan, observations: tuple[Observation, ...]) -> Intent:
-    """What the plan does after all that was observed, each act being sent what its calls gave back."""
+    """Runs the plan up to its next step, sending it the results of each act's calls."""
     left = observations
     try:
         act = next(plan)

@@ -1,4 +1,4 @@
-"""From a chat request to the completion: the brain's intent, written in its form, untidy or cut where it is set so."""
+"""Builds the completion of a chat request: the brain's intent in its form, untidy or cut off if set so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.practice.untidy import untidy, untidy_native
 
 
 def complete(body: Mapping[str, Any], config: Config, counted: tuple[int, int], fault: Fault | None) -> Completion:
-    """The completion of a request whose prompt tokens are `counted`. The same request always gets the same words."""
+    """Returns the completion of a request with `counted` prompt tokens. The same request always gets the same words."""
     conversation = read(body)
     intent = think(conversation)
     digest = _digest(body)
@@ -55,7 +55,7 @@ def _digest(body: Mapping[str, Any]) -> str:
 
 
 def _untidiness(config: Config, digest: str) -> str | None:
-    """Which kind, from the seed and the conversation alone: a request sent again is answered the same."""
+    """Picks the kind from the seed and the conversation alone, so that a repeated request gets the same answer."""
     if not config.untidy:
         return None
     source = random.Random(f"{config.seed}:{digest}")
@@ -71,7 +71,7 @@ def _stopped(text: str, stop: Any) -> str:
 def _altered(
     message: dict[str, Any], finish: str, fault: Fault | None, body: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The message as a fault or the limit on tokens leaves it."""
+    """Returns the message as changed by a fault or the token limit."""
     kind = fault.kind if fault else None
     if kind == "content_filter":
         return {"role": "assistant", "content": "", "refusal": None}, "content_filter"

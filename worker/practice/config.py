@@ -1,4 +1,4 @@
-"""The settings of the practice model, at start and by `POST /control`."""
+"""The settings of the practice model, set at start and by `POST /control`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_MODELS = ("practice", "practice-small", "practice-large", "practice-reas
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All that can be set. `limits` holds for each model by itself; `model_limits` overrides it for some."""
+    """All settings. `limits` applies to each model by itself; `model_limits` overrides it for some."""
 
     latency: str = "0"
     seed: int = 0
@@ -30,22 +30,22 @@ class Config:
     refused_fields: tuple[str, ...] = ()
     """Request fields that get a 400, as reasoning models refuse `temperature` and `stop`."""
     context_window: int | None = None
-    """Tokens of prompt and reply together; more gets the context length error."""
+    """Most tokens of prompt and reply together; more gets the context length error."""
     faults: tuple[Fault, ...] = ()
     script: tuple[str | Mapping[str, Any], ...] = ()
-    """Faults for the next requests, one each; `ok` for none. Goes before `faults`."""
+    """Faults for the next requests, one each; `ok` for none. Comes before `faults`."""
     limits: PracticeLimits = field(default_factory=PracticeLimits)
     model_limits: Mapping[str, PracticeLimits] = field(default_factory=dict)
     untidy: tuple[str, ...] = ()
     untidy_rate: float = 1.0
     quirks: tuple[str, ...] = ()
-    """Quirks that every request meets, by name or `name.sample`."""
+    """Quirks for every request, by name or `name.sample`."""
     stream_pieces: int = 8
     keep_messages: bool = False
-    """Keep each request's messages and reply in the ledger."""
+    """Whether the ledger keeps each request's messages and reply."""
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
-        """These settings with JSON `changes` put in. ValueError says what is wrong."""
+        """Returns these settings with JSON `changes` applied. ValueError says what is wrong."""
         known = {entry.name for entry in fields(Config)}
         if unknown := set(changes) - known:
             raise ValueError(f"there is no setting {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")

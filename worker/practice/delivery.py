@@ -1,4 +1,4 @@
-"""Sends a completion, whole or as a stream of events, through the faults of a connection."""
+"""Sends a completion, whole or as a stream of events, with any faults of the connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEVER_S = 24 * 3600.0
 
 
 async def send(exchange: Exchange, wire: Wire, entry: Entry) -> None:
-    """A response whose bytes are known."""
+    """Sends a response whose bytes are known."""
     await exchange.send_head(wire.status, {**wire.headers, "x-request-id": entry.request_id}, wire.data)
     await exchange.write(wire.data)
 
@@ -24,7 +24,7 @@ async def send(exchange: Exchange, wire: Wire, entry: Entry) -> None:
 async def deliver(
     exchange: Exchange, completion: Completion, body: Mapping[str, Any], entry: Entry, fault: Fault | None, pieces: int
 ) -> None:
-    """Sends the completion as the request asked; notes the status once it is on its way."""
+    """Sends the completion as the request asked; records the status once sending begins."""
     kind = fault.kind if fault else ""
     if kind == "timeout":
         await exchange.pause(_NEVER_S)
@@ -50,7 +50,7 @@ async def deliver(
 
 
 async def _drip(exchange: Exchange, data: bytes, gap_s: float) -> None:
-    """One byte at a time, each before a read time-out would strike."""
+    """Sends one byte at a time, each just in time to prevent a read time-out."""
     for index in range(len(data)):
         await exchange.write(data[index : index + 1])
         if not await exchange.pause(gap_s):

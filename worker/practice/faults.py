@@ -1,4 +1,4 @@
-"""What can go wrong on purpose: which fault strikes a request, by script or by rate."""
+"""Deliberate faults: decides which one a request gets, by script or by rate."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ KINDS = (*REFUSALS, *CHANGES, *TRANSPORT)
 
 @dataclass(slots=True)
 class Fault:
-    """One fault and when it strikes.
+    """One fault and the requests that get it.
 
-    `rate` is the share of requests; `times` how often at most; `model` and `match` (a piece of the conversation) narrow
-    it. `seconds` is the delay of `slow` and the gap between bytes of `drip`.
+    `rate` is the share of requests, `times` the maximum number; `model` and `match` (a piece of the conversation)
+    restrict it. `seconds` is the delay of `slow` and the gap between bytes of `drip`.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Fault:
     seconds: float = 0.2
 
     def headers(self) -> dict[str, str]:
-        """`retry-after` and `retry-after-ms` as set; a rate limit without either says one second."""
+        """Returns `retry-after` and `retry-after-ms` as set; a rate limit without either says one second."""
         found = {}
         if self.retry_after is not None:
             found["retry-after"] = self.retry_after
@@ -75,7 +75,7 @@ class Fault:
 
 
 def fault_from(spec: str | Mapping[str, Any]) -> Fault:
-    """A fault from `kind[:rate][,name=value…]` or an object of the same names. ValueError says what is wrong."""
+    """Parses `kind[:rate][,name=value…]` or an object with the same names. ValueError says what is wrong."""
     values = _from_text(spec) if isinstance(spec, str) else dict(spec)
     known = {field.name for field in fields(Fault)}
     if unknown := set(values) - known:
@@ -108,7 +108,7 @@ def _from_text(spec: str) -> dict[str, Any]:
 
 
 class FaultPlan:
-    """Decides for each request: the script first, one entry a request (`ok` for none), then the faults by rate."""
+    """Picks a fault for each request: first from the script, one entry per request (`ok` for none), then by rate."""
 
     def __init__(self, faults: Iterable[Fault], script: Iterable[str | Mapping[str, Any]], seed: int) -> None:
         self._faults = list(faults)
@@ -117,7 +117,7 @@ class FaultPlan:
         self._source = random.Random(seed)
 
     def next(self, model: str, conversation: str) -> Fault | None:
-        """The fault that strikes this request; None mostly."""
+        """Returns the fault for this request, or None."""
         if self._script:
             return self._script.popleft()
         for fault in self._faults:

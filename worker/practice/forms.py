@@ -1,4 +1,4 @@
-"""Writes an intent in the form of reply that the instructions ask for."""
+"""Writes an intent in the reply form that the instructions ask for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CODE_PARAMS = ("code", "program", "source")
 
 
 def write(intent: Intent, form: str, tools: Mapping[str, ToolSpec]) -> str:
-    """The reply's text. For `native` it is the text beside the calls; the calls come from `native_calls`."""
+    """Returns the reply's text. For `native` it is the text beside the calls, which come from `native_calls`."""
     if isinstance(intent, Say):
         return _written_answer(intent, form)
     if form == "native":
@@ -22,7 +22,7 @@ def write(intent: Intent, form: str, tools: Mapping[str, ToolSpec]) -> str:
 
 
 def native_calls(intent: Act, seed: str) -> list[dict[str, Any]]:
-    """The calls as the chat API writes them; ids follow from `seed`, so that the same request gets the same ids."""
+    """Returns the calls in the chat API's form; ids derive from `seed`, so the same request gets the same ids."""
     return [
         {
             "id": f"call_{seed}{index}",
@@ -38,7 +38,7 @@ def _json(value: object) -> str:
 
 
 def _plain_or_json(call: Call, tool: ToolSpec) -> str:
-    """Plain text where the only argument is the one that plain text goes to; else the object."""
+    """Returns plain text if the only argument is the text parameter; else the object as JSON."""
     if len(call.args) == 1:
         (name, value), *_ = call.args.items()
         if name == tool.text_param and isinstance(value, str):
@@ -62,7 +62,7 @@ def _react_brackets(thought: str, call: Call, tool: ToolSpec) -> str:
 
 
 def _literal(value: object) -> str:
-    """Python's way of writing a JSON value; strings in double quotes."""
+    """Writes a JSON value as Python does, with strings in double quotes."""
     if isinstance(value, str):
         return _json(value)
     return repr(value)

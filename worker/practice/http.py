@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as a chat endpoint needs, on bare asyncio, so that faults can reach down to the socket."""
+"""The part of HTTP/1.1 that a chat endpoint needs, on bare asyncio, so that faults can reach the socket."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class BadRequest(Exception):
-    """The bytes are no HTTP request that this server reads."""
+    """The bytes are not an HTTP request that this server can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request; header names in lower case."""
+    """A request; header names are in lower case."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; None where the client closed it between requests."""
+    """Returns the connection's next request; None if the client closed it between requests."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as error:
@@ -77,20 +77,20 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 class Exchange:
-    """The answering side of one connection; knows when the client has gone."""
+    """The answering side of one connection; detects when the client disconnects."""
 
     def __init__(self, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
         self._writer = writer
         self._gone = gone
         self.closing = False
-        """True once the connection must not serve another request."""
+        """True if the connection must not serve another request."""
 
     @property
     def gone(self) -> bool:
         return self._gone.is_set()
 
     async def pause(self, seconds: float) -> bool:
-        """Waits; False, at once, where the client goes meanwhile."""
+        """Waits; returns False, at once, if the client disconnects meanwhile."""
         if seconds > 0 and not self.gone:
             try:
                 async with asyncio.timeout(seconds):
@@ -100,12 +100,12 @@ class Exchange:
         return not self.gone
 
     async def send_json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
-        """A whole response."""
+        """Sends a whole response."""
         await self.send_head(status, {"content-type": "application/json", **(headers or {})}, body := encode(value))
         await self.write(body)
 
     async def send_head(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
-        """Status line and headers; without a body's bytes the body is chunked."""
+        """Sends status line and headers; if `body` is None, the body is chunked."""
         framing = "transfer-encoding: chunked" if body is None else f"content-length: {len(body)}"
         lines = [f"HTTP/1.1 {status} {_phrase(status)}", framing]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -117,16 +117,16 @@ class Exchange:
             await self._writer.drain()
 
     async def write_chunk(self, data: bytes) -> None:
-        """One chunk of a chunked body; empty data ends the body."""
+        """Sends one chunk of a chunked body; empty data ends the body."""
         await self.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def close(self) -> None:
-        """Ends the connection after what is written, in the middle of whatever was promised."""
+        """Closes the connection after what is written, even if more was promised."""
         self.closing = True
         self._writer.close()
 
     def abort(self) -> None:
-        """Ends the connection with a reset."""
+        """Resets the connection."""
         self.closing = True
         self._writer.transport.abort()
 
@@ -136,5 +136,5 @@ def encode(value: Any) -> bytes:
 
 
 def _phrase(status: int) -> str:
-    """529 and its like have none."""
+    """Returns the reason phrase; "Unusual" for codes such as 529, which have none."""
     return _PHRASES.get(status, "Unusual")

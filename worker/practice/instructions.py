@@ -1,4 +1,4 @@
-"""What a request's instructions say: the form in which a reply is wanted, and the tools that there are."""
+"""Reads from a request's instructions which reply form is wanted and which tools exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARAM = re.compile(r"\s*(\w+)(\?)?\s*(?::([^=]*))?(=.*)?", re.DOTALL)
 
 @lru_cache(maxsize=256)
 def form_of(prompt: str) -> str:
-    """The name of the form that a system prompt asks for; `plain` where it asks for none."""
+    """Returns the name of the form that a system prompt asks for; `plain` if it asks for none."""
     if re.search(r'"type"\s*:\s*"tool_call"', prompt):
         return "json"
     if "Finish[" in prompt:
@@ -30,7 +30,7 @@ def form_of(prompt: str) -> str:
 
 @lru_cache(maxsize=256)
 def listed_tools(prompt: str) -> Mapping[str, ToolSpec]:
-    """Tools from lines such as `- name(city: string, days: integer = 1)`."""
+    """Reads tools from lines such as `- name(city: string, days: integer = 1)`."""
     return {
         match[1]: ToolSpec(match[1], tuple(_params(match[2])), match[3].strip(" :-—"))
         for match in _TOOL_LINE.finditer(prompt)
@@ -38,7 +38,7 @@ def listed_tools(prompt: str) -> Mapping[str, ToolSpec]:
 
 
 def _params(signature: str) -> Iterator[Param]:
-    """One for each part between commas; commas within quotes or brackets separate nothing."""
+    """Yields one parameter for each part between commas; commas within quotes or brackets separate nothing."""
     for part in _QUOTED_OR_BRACKETED.sub("…", signature).split(","):
         if match := _PARAM.fullmatch(part):
             name, mark, kind, default = match.groups()
@@ -47,7 +47,7 @@ def _params(signature: str) -> Iterator[Param]:
 
 
 def native_tools(tools: Sequence[Any]) -> dict[str, ToolSpec]:
-    """Tools as the chat API lists them."""
+    """Reads tools as the chat API lists them."""
     specs = {}
     for tool in tools:
         function = tool.get("function", {}) if isinstance(tool, dict) else {}

@@ -1,4 +1,4 @@
-"""How long the practice model takes: a fixed number of seconds or a distribution, drawn from a seeded source."""
+"""How long the practice model takes: a fixed time or a distribution, drawn from a seeded source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FORMS = "seconds such as 1.5, uniform:LOW,HIGH, lognormal:MEDIAN,SIGMA or expon
 
 
 def latency(spec: str) -> Draw:
-    """Seconds: `1.5`, `uniform:0.5,2`, `lognormal:1.0,0.5` (median, sigma), `exponential:1.0`; else ValueError."""
+    """Parses seconds, or ValueError: `1.5`, `uniform:0.5,2`, `lognormal:1,0.5` (median, sigma), `exponential:1.0`."""
     kind, _, rest = spec.partition(":") if ":" in spec else ("fixed", "", spec)
     try:
         numbers = [float(part) for part in rest.split(",")]

@@ -1,4 +1,4 @@
-"""What the practice model served, one entry a request, so that tests can compare money with what was known of it."""
+"""Records what the practice model served, one entry per request, so that tests can compare it with what was charged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEPT_ENTRIES = 500_000
 
 @dataclass(slots=True)
 class Entry:
-    """One request. Tokens count as billed: a request that reached the model is, also when its reply was lost."""
+    """One request. Tokens count as billed: a request that reached the model is billed, even if its reply was lost."""
 
     n: int
     request_id: str
@@ -20,11 +20,11 @@ class Entry:
     stream: bool = False
     form: str = ""
     status: int = 0
-    """The status sent; 0 where the connection ended before one was."""
+    """The status sent; 0 if the connection ended before that."""
     outcome: str = "pending"
-    """`ok`, or the fault that struck, or `limited`, or `quirk` where a quirk refused the request."""
+    """`ok`, the fault that occurred, `limited`, or `quirk` if a quirk refused the request."""
     quirks: list[str] = field(default_factory=list)
-    """The quirks that it met."""
+    """The quirks applied to it."""
     untidy: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int = 0
@@ -35,7 +35,7 @@ class Entry:
     started_mono_s: float = field(default_factory=time.monotonic)
     finished_mono_s: float | None = None
     client_gone: bool = False
-    """The client left before the last byte was sent."""
+    """Whether the client disconnected before the last byte was sent."""
     messages: list[Any] | None = None
     reply: Any = None
 
@@ -63,7 +63,7 @@ class Ledger:
         return entry
 
     def close(self, entry: Entry, client_gone: bool) -> None:
-        """Notes the end of a request, once."""
+        """Records the end of a request, once."""
         entry.finished_at, entry.finished_mono_s = time.time(), time.monotonic()
         entry.client_gone = client_gone
         self.in_flight = max(0, self.in_flight - 1)
@@ -75,7 +75,7 @@ class Ledger:
         self.totals["completion_tokens"] += entry.completion_tokens
 
     def listed(self, after: int = 0, request_id: str | None = None) -> list[dict[str, Any]]:
-        """Entries numbered above `after`, of one request id where given."""
+        """Returns entries numbered above `after`; only those of one request id if given."""
         return [asdict(entry) for entry in self.entries if entry.n > after and request_id in (None, entry.request_id)]
 
     def stats(self) -> dict[str, Any]:

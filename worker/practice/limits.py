@@ -1,4 +1,4 @@
-"""Rate limits as a provider enforces them, and the most ever seen in a window, as proof for a limiter's test."""
+"""Rate limits as a provider enforces them, and the most ever seen in a window, so that tests can check a limiter."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Window:
         self.most = max(self.most, self._sum)
 
     def free_in_s(self, now_s: float) -> float:
-        """Seconds until the oldest event leaves."""
+        """Returns the seconds until the oldest event leaves the window."""
         return max(0.0, self._events[0][0] + self._window_s - now_s) if self._events else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class PracticeLimits:
-    """What one model allows; None allows anything. A minute lasts `window_s` seconds, so that tests can hurry."""
+    """Limits of one model; None means no limit. A minute lasts `window_s` seconds, so that tests can be fast."""
 
     rpm: int | None = None
     tpm: int | None = None
@@ -42,7 +42,7 @@ class PracticeLimits:
 
 
 class Gate:
-    """Enforces the limits of one model. Counts each arrival, refused ones too, apart from those let in."""
+    """Enforces the limits of one model. Counts all arrivals, also refused ones, separately from admitted ones."""
 
     def __init__(self, limits: PracticeLimits) -> None:
         self.limits = limits
@@ -54,7 +54,7 @@ class Gate:
         self.in_flight_most = 0
 
     def enter(self, now_s: float, tokens: int) -> float | None:
-        """None: let in, and `leave` must follow. Otherwise refused, with the seconds after which to come again."""
+        """Returns None if admitted; `leave` must follow. Otherwise the seconds after which to try again."""
         self.arrived.add(now_s)
         wait_s = self._refusal(now_s, tokens)
         if wait_s is not None:

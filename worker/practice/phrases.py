@@ -56,7 +56,7 @@ _WEEKDAYS = {
 
 
 def language_of(text: str) -> str:
-    """A two-letter code; `en` where nothing points elsewhere. Scripts outside quotes decide first, then small words."""
+    """Returns a two-letter code; `en` by default. Scripts outside quotes decide first, then small words."""
     unquoted = _QUOTED.sub("", text)
     for language, script in _SCRIPTS:
         if script.search(unquoted):
@@ -66,12 +66,12 @@ def language_of(text: str) -> str:
 
 
 def phrase(language: str, saying: str, x: str = "") -> str:
-    """The sentence `saying` in `language`, with `x` put in."""
+    """Returns the sentence `saying` in `language`, with `x` inserted."""
     return _SAID[language].split("|")[_SAYINGS.index(saying)].replace("{x}", x)
 
 
 def dated(language: str, moment: str) -> str:
-    """A moment as a tool writes it, with the weekday's name in `language`."""
+    """Returns a tool's timestamp with the weekday's name in `language`."""
     for english, name in zip(_WEEKDAYS["en"].split(), _WEEKDAYS[language].split(), strict=True):
         moment = moment.replace(english, name)
     return moment

@@ -15,7 +15,7 @@ class Place:
     said: str
 
 
-# English name | time zone | how other languages write it
+# English name | time zone | names in other languages
 _CITIES = """
 Beijing|Asia/Shanghai|北京
 Tokyo|Asia/Tokyo|东京 東京
@@ -39,7 +39,7 @@ _PLACE = re.compile(
 
 
 def places_in(text: str) -> tuple[Place, ...]:
-    """Cities and zone names in the order of the text, each once; a city that is not known stands for its own zone."""
+    """Returns the cities and zone names in a text, in order, each once; an unknown name counts as its own zone."""
     places = (_place(match) for match in _PLACE.finditer(text))
     return tuple({place.name: place for place in places}.values())
 

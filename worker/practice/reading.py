@@ -1,7 +1,7 @@
-"""Reads a chat request: what it asks, which tools it lists, and what tools and the engine have said since.
+"""Reads a chat request: the question, the tools it lists, and what tools and the engine have sent since.
 
-A message after the question is one of three. It brings a tool's result (its role is `tool`, or it begins with
-`Observation:`); it corrects the reply before it (it speaks of the reply, or shows how one is written); or it is the
+A message after the question is one of three: a tool's result (its role is `tool`, or it begins with
+`Observation:`); a correction of the reply before it (it mentions the reply, or shows how to write one); or the
 next question.
 """
 
@@ -18,7 +18,7 @@ from worker.practice.records import Conversation, Observation
 
 _OBSERVATION = re.compile(r"\s*Observation\s*:\s*", re.IGNORECASE)
 _TAGGED = re.compile(r"<(\w+)>(.*)</\1>(?:\n\n(.*))?", re.DOTALL)
-"""A result between tags, as engines mark what is data; what follows the end is the engine's own word."""
+"""A result between tags, with which engines mark data; text after the closing tag is the engine's own."""
 _ABOUT_THE_REPLY = re.compile(r"\byour (?:last )?reply\b|\bThought:|\btool[_ ]calls?\b", re.IGNORECASE)
 _ANSWER_NOW = re.compile(r"\banswer now\b", re.IGNORECASE)
 _FAILED = re.compile(
@@ -26,14 +26,14 @@ _FAILED = re.compile(
     r"|timed out|no (?:such|tool|result))\b",
     re.IGNORECASE,
 )
-"""Words of failure and denial, looked for at the beginning of a result: nothing else tells the two apart."""
+"""Words of failure and denial at the beginning of a result: only these distinguish failures."""
 _BEGINNING_CHARS = 200
 _QUESTION_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """One message of the user or of a tool: the tool's result, if it brings one, and what the engine adds."""
+    """One user or tool message: the tool's result, if any, and what the engine adds."""
 
     result: str | None
     words: str
@@ -52,7 +52,7 @@ class _Heard:
 
 
 def read(body: Mapping[str, Any]) -> Conversation:
-    """The conversation of a chat completions request. Never raises: odd content is read as far as it goes."""
+    """Reads the conversation in a chat completions request. Never raises: odd content is read as far as possible."""
     messages = [message for message in body.get("messages", ()) if isinstance(message, dict)]
     prompt = "\n".join(_text(message) for message in messages if message.get("role") in ("system", "developer"))
     heard = [_heard(message) for message in messages if message.get("role") in ("user", "tool")]
@@ -84,7 +84,7 @@ def _heard(message: Mapping[str, Any]) -> _Heard:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """A text, and the call to answer now where its last paragraph is one."""
+    """Splits off the last paragraph if it asks to answer now."""
     before, _, last = text.rpartition("\n\n")
     return (before.strip(), last) if _ANSWER_NOW.search(last) else (text.strip(), "")
 

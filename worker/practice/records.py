@@ -1,4 +1,4 @@
-"""What the practice model knows of a conversation, and what it intends: plain records."""
+"""Plain records: what the practice model knows of a conversation, and what it intends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.practice.tokens import Counted
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a tool, as the request or the prompt lists it."""
+    """One parameter of a tool, as listed in the request or prompt."""
 
     name: str
     type: str = "string"
@@ -32,7 +32,7 @@ class ToolSpec:
 
     @property
     def text_param(self) -> str | None:
-        """The parameter that plain text goes to: the only required string, or the only string."""
+        """The parameter that plain text goes to: the only required string, or the only string; else None."""
         texts = [p for p in self.params if p.is_text]
         required = [p for p in texts if p.required]
         if len(required) == 1:
@@ -40,14 +40,14 @@ class ToolSpec:
         return texts[0].name if len(texts) == 1 else None
 
     def pick(self, *wishes: str) -> str:
-        """The listed parameter whose name is the first of `wishes` that exists; the first wish where none is listed."""
+        """Returns the first of `wishes` that is a listed parameter; the first wish if none is listed."""
         names = [p.name for p in self.params]
         return next((wish for wish in wishes if wish in names), wishes[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a tool call gave back."""
+    """A tool call's result."""
 
     text: str
     failed: bool = False
@@ -55,7 +55,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that the brain may read: the question, the tools listed, the observations since."""
+    """Everything the brain may read: the question, the tools listed, the observations since."""
 
     question: str
     form: str = "plain"
@@ -63,7 +63,7 @@ class Conversation:
     observations: tuple[Observation, ...] = ()
     told_to_answer: bool = False
     corrected: bool = False
-    """The last message says that the reply could not be read: write the same again, properly."""
+    """Whether the last message says that the reply could not be read: write the same again, correctly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Use these tools; several calls are independent of each other."""
+    """Calls these tools; the calls are independent of each other."""
 
     thought: str
     calls: tuple[Call, ...]
@@ -84,7 +84,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer."""
+    """Gives the answer."""
 
     thought: str
     answer: str
@@ -92,12 +92,12 @@ class Say:
 
 Intent = Act | Say
 Plan = Generator[Act, tuple[Observation, ...], Say]
-"""Yields what to do, is sent the observations, returns the answer. Replayed from the start for each request."""
+"""Yields acts, is sent their observations, returns the answer. Replayed from the start for each request."""
 
 
 @dataclass(slots=True)
 class Completion:
-    """A completion as it will be sent, what it was made of, and what it costs. Quirks change it."""
+    """A completion as it will be sent, its intent and form, and its usage. Quirks change it."""
 
     body: dict[str, Any]
     intent: Intent

@@ -1,4 +1,4 @@
-"""Requests that are refused before the model is reached, in the error shape of the chat API."""
+"""Requests that are refused before they reach the model, with errors in the chat API's form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.practice.http import Request
 
 
 def error_body(kind: str, code: str, message: str, param: str | None = None) -> dict[str, Any]:
-    """The chat API's error object."""
+    """Returns the chat API's error object."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
@@ -33,7 +33,7 @@ class Refusal:
 
     @classmethod
     def limited(cls, wait_s: float) -> Refusal:
-        """Over the limit: come again after `wait_s`, told in milliseconds and in whole seconds."""
+        """Returns the refusal for a rate limit: retry after `wait_s`, given in milliseconds and in whole seconds."""
         status, kind, code, usual = REFUSALS["rate_limit"]
         headers = {"retry-after": str(math.ceil(wait_s)), "retry-after-ms": str(math.ceil(wait_s * 1000))}
         return cls(status, error_body(kind, code, usual), "limited", headers)
@@ -42,7 +42,7 @@ class Refusal:
 def check(
     request: Request, body: Mapping[str, Any], config: Config, prompt_tokens: int, fault: Fault | None
 ) -> Refusal | None:
-    """Why this request does not reach the model; None where it does."""
+    """Returns why this request does not reach the model; None if it does."""
     if config.api_key is not None and request.headers.get("authorization") != f"Bearer {config.api_key}":
         return Refusal.named("bad_key")
     if fault is not None and fault.kind in REFUSALS:

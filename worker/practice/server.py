@@ -1,4 +1,4 @@
-"""Listens, reads requests off connections and hands them to the practice model."""
+"""Accepts connections, reads their requests and passes them to the practice model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSING = {"connection": "close"}
 
 
 class _Connection(asyncio.StreamReaderProtocol):
-    """A stream protocol that tells when the client has gone, also while a request is being worked on."""
+    """A stream protocol that notices when the client disconnects, also while a request is being handled."""
 
     def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
         self.gone = asyncio.Event()
@@ -42,7 +42,7 @@ class Server:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listens; port 0 takes a free one. Returns the address. OSError where the port is in use."""
+        """Starts listening; port 0 picks a free one. Returns the address. Raises OSError if the port is in use."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Connection(self, loop), host, port, backlog=_BACKLOG)
         name = self._server.sockets[0].getsockname()
@@ -57,7 +57,7 @@ class Server:
         await asyncio.gather(*self._open)
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
-        """Serves the requests of one connection, one after another."""
+        """Serves a connection's requests, one after another."""
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = writer.transport
@@ -88,7 +88,7 @@ class Server:
             await self.model.handle(request, exchange)
         except ConnectionError:
             raise
-        except Exception:  # a bug here must look like a server's error to the client, not like a lost connection
+        except Exception:  # a bug here must look like a server error to the client, not like a lost connection
             _log.exception("%s %s failed", request.method, request.path)
             await exchange.send_json(
                 500, error_body("server_error", "internal", "The practice model failed."), _CLOSING
@@ -97,7 +97,7 @@ class Server:
 
 
 def _without_delay(writer: asyncio.StreamWriter) -> None:
-    """Small writes must not wait for the client's acknowledgement: a dripped byte goes out when it is written."""
+    """Sends small writes without waiting for acknowledgements: a dripped byte is sent when it is written."""
     raw = writer.get_extra_info("socket")
     if raw is not None and raw.family in (socket.AF_INET, socket.AF_INET6):
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""Ways to run the practice model: in a thread for tests, or as a process of its own."""
+"""Runs the practice model: in a thread for tests, or as a process of its own."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from worker.practice.config import Config
 from worker.practice.server import Server
 
 _START_S = 10.0
-# A proxy that the environment names is not asked about a server on this machine.
+# The server is on this machine, so proxies from the environment are not used.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Control:
-    """A hold on a running practice model, over HTTP: `Control("http://127.0.0.1:8100")`."""
+    """Controls a running practice model over HTTP: `Control("http://127.0.0.1:8100")`."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self.base_url = f"{self.url}/v1"
 
     def control(self, **changes: Any) -> dict[str, Any]:
-        """Changes settings (see `Config`); `reset=True` also empties ledger, counters and prompt cache."""
+        """Changes settings (see `Config`); `reset=True` also empties the ledger, counters and prompt cache."""
         return self._fetch("/control", changes)
 
     def ledger(self, request_id: str | None = None, after: int = 0) -> list[dict[str, Any]]:
-        """What was served, oldest first."""
+        """Returns what was served, oldest first."""
         query = f"?after={after}" + (f"&request_id={request_id}" if request_id else "")
         entries: list[dict[str, Any]] = self._fetch(f"/ledger{query}")["entries"]
         return entries
@@ -56,7 +56,7 @@ class Control:
 
 @contextmanager
 def serve(config: Config | None = None, host: str = "127.0.0.1", port: int = 0) -> Iterator[Control]:
-    """A practice model in a background thread, for the time of the block. OSError where the port is in use."""
+    """Runs a practice model in a background thread during the block. Raises OSError if the port is in use."""
     ready = threading.Event()
     state: dict[str, Any] = {}
 
@@ -86,9 +86,9 @@ def serve(config: Config | None = None, host: str = "127.0.0.1", port: int = 0) 
 
 
 def run_forever(config: Config, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serves until SIGTERM, or KeyboardInterrupt; OSError where the port is in use.
+    """Serves until SIGTERM or KeyboardInterrupt; raises OSError if the port is in use.
 
-    `announce` is told the address once it listens.
+    Calls `announce` with the address once it listens.
     """
 
     async def live() -> None:

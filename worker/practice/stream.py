@@ -9,7 +9,7 @@ _WRITTEN = ("role", "content", "tool_calls", "refusal")
 
 
 def chunks(body: Mapping[str, Any], pieces: int, wants_usage: bool) -> Iterator[dict[str, Any]]:
-    """The chunks of a whole completion's `body`; the last one carries the usage where it was asked for."""
+    """Yields the chunks of a completion's `body`; the last one carries the usage if it was requested."""
     base = {name: body[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     choice = body["choices"][0]
 

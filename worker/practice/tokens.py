@@ -1,4 +1,4 @@
-"""Counts tokens by a simple stable rule, and remembers prefixes as a provider's prompt cache does."""
+"""Counts tokens by a simple, stable rule, and remembers prefixes like a provider's prompt cache."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Counted:
     completion: int = 0
 
     def with_completion(self, tokens: int) -> Counted:
-        """The same prompt with another number of written tokens."""
+        """Returns the same prompt with another number of completion tokens."""
         return replace(self, completion=tokens)
 
     def as_usage(self) -> dict[str, Any]:
-        """The `usage` object of the chat API."""
+        """Returns the chat API's `usage` object."""
         return {
             "prompt_tokens": self.prompt,
             "completion_tokens": self.completion,
@@ -35,18 +35,18 @@ class Counted:
 
 
 def tokens_of(text: str) -> int:
-    """A quarter of the UTF-8 bytes, rounded up; never more than the bytes."""
+    """Returns a quarter of the UTF-8 bytes, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
 
 
 class PromptCounter:
-    """Prompt tokens of a request, and how many of them stand in a prefix of whole messages seen before."""
+    """Counts a request's prompt tokens, and those in a prefix of whole messages seen before."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[int, None] = OrderedDict()
 
     def count(self, model: str, messages: Sequence[Mapping[str, Any]], tools: Any) -> tuple[int, int]:
-        """`(prompt, cached)`; remembers the prompt's prefixes."""
+        """Returns `(prompt, cached)` and remembers the prompt's prefixes."""
         prefix = hash((model, json.dumps(tools) if tools else ""))
         total = tokens_of(json.dumps(tools, ensure_ascii=False)) if tools else 0
         cached, known = 0, True

@@ -1,4 +1,4 @@
-"""Makes a tidy reply untidy, in the ways that models are seen to be: one function a kind."""
+"""Makes a tidy reply untidy, in ways seen from models: one function per kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fenced(text: str) -> str:
 
 
 def _in_object(change: Callable[[str], str]) -> Callable[[str], str]:
-    """Applies to the JSON object of an action, wherever the form has one."""
+    """Applies the change to the JSON object of an action, if the form has one."""
 
     def untidy(text: str) -> str:
         if text.lstrip().startswith("{"):
@@ -76,13 +76,13 @@ _WAYS: dict[str, Callable[[str], str]] = {
 KINDS = tuple(_WAYS)
 
 
-# What can be untidy where calls stand in fields of their own: the text beside them, and the arguments.
+# What can be untidy if calls are in separate fields: the text beside them, and the arguments.
 _NATIVE_TEXT = ("crlf", "zero_width", "special_tokens", "think", "empty")
 _NATIVE_ARGUMENTS = ("trailing_comma", "single_quotes", "fenced_json")
 
 
 def untidy_native(kind: str, text: str, calls: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """A native reply in the clothes of `kind`: its text and its calls. An empty reply has no calls either."""
+    """Returns a native reply's text and calls, made untidy as `kind` says. An empty reply has no calls either."""
     if kind in _NATIVE_ARGUMENTS:
         return text, [_with_arguments(call, _WAYS[kind](call["function"]["arguments"])) for call in calls]
     return (_WAYS[kind](text) if kind in _NATIVE_TEXT else text), [] if kind == "empty" else calls
@@ -93,5 +93,5 @@ def _with_arguments(call: dict[str, Any], arguments: str) -> dict[str, Any]:
 
 
 def untidy(kind: str, text: str) -> str:
-    """The reply in the clothes of `kind`; as it was where that kind has nothing to take hold of."""
+    """Returns the reply made untidy as `kind` says; unchanged if that kind has nothing to change."""
     return _WAYS[kind](text)

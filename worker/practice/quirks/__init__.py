@@ -1,4 +1,4 @@
-"""How real endpoints differ from the chat API as it is written: each way by name, to test with and to rehearse."""
+"""How real endpoints deviate from the documented chat API: each deviation by name, for tests and rehearsals."""
 
 from worker.practice.quirks.base import Quirk
 from worker.practice.quirks.registry import QUIRKS, chosen

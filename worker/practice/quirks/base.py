@@ -1,4 +1,4 @@
-"""What a quirk is, and what it may know of the request that it plays on."""
+"""What a quirk is, and what it can see of the request that it changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wire:
 
 
 def refusal(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Wire:
-    """An error response; `body` is text, or what becomes JSON."""
+    """Returns an error response; `body` is text, or a value to write as JSON."""
     if isinstance(body, str) and not body.lstrip().startswith(("{", "[")):
         kind = "text/html" if body.lstrip().startswith("<") else "text/plain"
         return Wire(body.encode(), status, {"content-type": kind, **(headers or {})})
@@ -34,7 +34,7 @@ def refusal(status: int, body: Any, headers: Mapping[str, str] | None = None) ->
 
 
 def bad_request(message: str, *, status: int = 400, param: str | None = None, code: str | None = None) -> Wire:
-    """A refusal in the chat API's shape."""
+    """Returns a refusal in the chat API's form."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     return refusal(status, {"error": error})
 
@@ -43,7 +43,7 @@ def bad_request(message: str, *, status: int = 400, param: str | None = None, co
 class Asked:
     """One request as one quirk sees it.
 
-    `seen` counts how often these very messages came before, and `memory` is the quirk's own, kept for the whole
+    `seen` counts earlier requests with exactly these messages; `memory` belongs to the quirk, kept for the whole
     conversation. `sample` is the wording that the address asks for, from 1; None: one is drawn for each turn.
     """
 
@@ -57,15 +57,15 @@ class Asked:
     sample: int | None = None
 
     def pick(self, samples: Sequence[T]) -> T:
-        """One of the samples; the same for the same turn."""
+        """Returns one of the samples; always the same one for the same turn."""
         if self.sample is not None:
             return samples[(self.sample - 1) % len(samples)]
         return random.Random(self.seed).choice(samples)
 
     @property
     def fresh(self) -> bool:
-        """Whether a fault that is over at the next try strikes: every other time, so that a question asked again is
-        struck again, and never where the model was just told to write properly."""
+        """Whether a fault that only hits the first try hits this one: every other time, so that a question asked again
+        is hit again, but never after the model was told to correct its reply."""
         return self.seen % 2 == 0 and not self.conversation.corrected
 
     @property
@@ -74,7 +74,7 @@ class Asked:
 
     @property
     def output_limit(self) -> int:
-        """The tokens that the request lets the model write; 0 where it names no limit."""
+        """Returns the most tokens that the request lets the model write; 0 if it names no limit."""
         return int(self.body.get("max_completion_tokens") or self.body.get("max_tokens") or 0)
 
 
@@ -92,11 +92,11 @@ def _no_writing(asked: Asked, completion: Completion) -> Wire | None:
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
-    """One way in which real endpoints differ, and what should become of a question that meets it.
+    """One way in which real endpoints deviate, and what should become of a question that meets it.
 
-    `end` is `answered`, `paused` (the endpoint, while no run fails) or `error:CODE`; several with `|` between them.
-    `native_end` stands for it where tools are sent as the API's own. `query` is what the base URL must carry.
-    `refuse` answers before the model does, `change` alters what it says, `write` decides the bytes of a whole reply.
+    `end` is `answered`, `paused` (the endpoint, while no run fails) or `error:CODE`; alternatives are separated by `|`.
+    `native_end` replaces it if tools are sent as the API's own. `query` is what the base URL must contain.
+    `refuse` answers instead of the model, `change` alters the completion, `write` returns the bytes of a whole reply.
     """
 
     name: str
@@ -110,6 +110,6 @@ class Quirk:
     write: Callable[[Asked, Completion], Wire | None] = _no_writing
 
     def as_json(self) -> dict[str, Any]:
-        """What a person may know of it."""
+        """Returns what is shown to people."""
         ends = {"end": self.end} | ({"native_end": self.native_end} if self.native_end else {})
         return {"name": self.name, "about": self.about, "samples": self.samples, **ends}

@@ -1,4 +1,4 @@
-"""The bytes of a reply that is whole: streams nobody asked for, marks, comments, numbers and text that JSON forbids."""
+"""Bytes of whole replies: unrequested streams, byte order marks, comments, numbers and text that JSON forbids."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _events_with_comments(parts: list[bytes]) -> bytes:
 
 
 def _unended_events(parts: list[bytes]) -> bytes:
-    """Without [DONE], though the ending is told: whole all the same."""
+    """Omits [DONE], but a finish reason is there, so the reply is whole."""
     return b"".join(b"data: " + part + b"\n\n" for part in parts)
 
 
@@ -47,7 +47,7 @@ def _rewritten(changes: Sequence[Bytes]) -> Callable[[Asked, Completion], Wire]:
 
 
 def _broken_text(asked: Asked, completion: Completion) -> Wire | None:
-    """Bytes within the text of an answer that are no UTF-8, or half a surrogate pair."""
+    """Puts bytes that are not UTF-8, or half a surrogate pair, into the answer's text."""
     if not isinstance(completion.intent, Say):
         return None
     body = copy.deepcopy(completion.body)
@@ -97,14 +97,14 @@ def _calls_null(body: dict[str, Any]) -> bytes:
 
 
 def _bare(body: dict[str, Any]) -> bytes:
-    """No more than a reply needs."""
+    """Returns only what a reply needs."""
     choice = body["choices"][0]
     said = {name: value for name, value in choice["message"].items() if value is not None}
     return encode({"choices": [{"message": said, "finish_reason": choice["finish_reason"]}]})
 
 
 def _useless(bodies: Sequence[bytes]) -> Callable[[Asked, Completion], Wire | None]:
-    """A success without a completion, at each first try."""
+    """Sends a success without a completion, at each first try."""
 
     def write(asked: Asked, completion: Completion) -> Wire | None:
         return Wire(asked.pick(bodies)) if asked.fresh else None
@@ -135,10 +135,10 @@ USELESS = (
 )
 
 QUIRKS = (
-    Quirk("stream-unasked", "streams though nobody asked it to", write=_as_stream(_events)),
+    Quirk("stream-unasked", "streams without being asked", write=_as_stream(_events)),
     Quirk(
         "stream-as-json",
-        "streams though nobody asked, and calls it JSON",
+        "streams without being asked, and calls it JSON",
         write=_as_stream(_events, JSON["content-type"]),
     ),
     Quirk(

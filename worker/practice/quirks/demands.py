@@ -1,4 +1,4 @@
-"""What an endpoint does not take of a request: fields, roles, tools, too high a limit, an address without query."""
+"""What endpoints refuse in a request: fields, roles, tools, a limit that is too high, an address without query."""
 
 from __future__ import annotations
 
@@ -87,21 +87,21 @@ def _refuses_system(asked: Asked) -> Wire | None:
 
 
 def _wants_no_thinking(asked: Asked) -> Wire | None:
-    """As Qwen's open models: thinking is on unless it is switched off, and is for streams only."""
+    """Like Qwen's open models: thinking is on unless switched off, and works only in streams."""
     if asked.body.get("stream") or asked.body.get("enable_thinking") is False:
         return None
     return bad_request(asked.pick(THINKING_REFUSED), code="invalid_parameter_error")
 
 
 def _unheard_of(asked: Asked) -> Wire | None:
-    """Takes what the first version of the chat API had and nothing since."""
+    """Accepts only the fields of the chat API's first version."""
     known = ("model", "messages", "max_tokens", "tools", "stream")
     extra = next((name for name in asked.body if name not in known), None)
     return None if extra is None else bad_request(asked.pick(FIELD_REFUSED).replace("{field}", extra))
 
 
 def _fastapi(asked: Asked) -> Wire | None:
-    """The same, as a server that checks with pydantic says it."""
+    """Like `_unheard_of`, worded by a server that validates with pydantic."""
     known = ("model", "messages", "max_tokens", "tools")
     extra = next((name for name in asked.body if name not in known), None)
     if extra is None:
@@ -118,7 +118,7 @@ def _caps_output(asked: Asked) -> Wire | None:
 
 
 def _caps_total(asked: Asked) -> Wire | None:
-    """The window is large enough for the prompt and not for what is to be written besides."""
+    """Has a window large enough for the prompt, but not for the requested output too."""
     numbers = {"limit": asked.output_limit, "prompt": asked.prompt_tokens, "window": asked.prompt_tokens + _CAP}
     numbers["total"] = numbers["limit"] + numbers["prompt"]
     if numbers["total"] <= numbers["window"]:

@@ -1,4 +1,4 @@
-"""Replies that did not end as replies: what `finish_reason` says, errors beside the message, thinking without end."""
+"""Replies that did not end normally: `finish_reason`, errors beside the message, endless thinking."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BESIDE: tuple[Mapping[str, Any], ...] = (
 
 
 def halve(completion: Completion, share: float = 0.5) -> None:
-    """Leaves the first part of what was said; of a call, the first part of its arguments."""
+    """Keeps the first part of the text; of a call, the first part of its arguments."""
     message = completion.message
     text = str(message.get("content") or "")
     message["content"] = text[: max(1, int(len(text) * share))]
@@ -65,7 +65,7 @@ def _always(reasons: Sequence[str | None]) -> Callable[[Asked, Completion], None
 
 
 def _whole_action(asked: Asked, completion: Completion) -> None:
-    """All that was said is there and can be read, and yet the provider says that it is not all."""
+    """Sends everything, readable, but says that the reply is incomplete."""
     if asked.fresh and isinstance(completion.intent, Act):
         completion.choice["finish_reason"] = asked.pick(BROKEN)
 
@@ -97,7 +97,7 @@ def _announced(reasons: Sequence[str]) -> Callable[[Asked, Completion], None]:
 
 
 def _announced_after_label(asked: Asked, completion: Completion) -> None:
-    """An answer, if one believes its label; its ending says that a call was meant."""
+    """Sends an answer by its label; its ending says that a call was meant."""
     if asked.fresh and isinstance(completion.intent, Act):
         completion.message.pop("tool_calls", None)
         label = "" if completion.form == "native" else "Answer: "
@@ -106,7 +106,7 @@ def _announced_after_label(asked: Asked, completion: Completion) -> None:
 
 
 def _thinks(tokens: int) -> Callable[[Asked, Completion], None]:
-    """The model thinks for so many tokens before it says a word, as long as the limit lets it."""
+    """Makes the model think for `tokens` tokens before its first word, as far as the limit allows."""
 
     def change(asked: Asked, completion: Completion) -> None:
         if asked.output_limit and asked.output_limit >= tokens:

@@ -1,4 +1,4 @@
-"""Errors by the table of `errors.toml`: which request gets one, and what stands in it."""
+"""Errors from the table in `errors.toml`: which requests get one, and what it contains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPARE_TOKENS = 500
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One wording; `body` and `headers` hold names in braces."""
+    """One wording; `body` and `headers` contain placeholders in braces."""
 
     status: int
     body: str
@@ -32,7 +32,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """A table of `errors.toml`."""
+    """One table in `errors.toml`."""
 
     when: str
     samples: tuple[Sample, ...]
@@ -40,7 +40,7 @@ class ErrorKind:
     on: str = ""
 
     def refuse(self, asked: Asked) -> Wire | None:
-        """The error for this request, if it gets one."""
+        """Returns the error for this request, or None."""
         if not _STRIKES[self.when](self, asked):
             return None
         if self.on == "action" and not isinstance(think(asked.conversation), Act):
@@ -64,7 +64,7 @@ def _once(kind: ErrorKind, asked: Asked) -> bool:
 
 
 def _wait(kind: ErrorKind, asked: Asked) -> bool:
-    """From the first request on until the wait is over; then, for a minute, nothing hinders the conversation."""
+    """Refuses from the first request until the wait is over; then lets the conversation pass for a minute."""
     now = time.time()
     if now > asked.memory.get("until", 0.0) + 60:
         asked.memory["until"] = now + kind.wait_s

@@ -1,4 +1,4 @@
-"""What must come back in the next request, and how: fields of the reply, ids of calls, roles in order, content."""
+"""What the next request must send back, and how: the reply's fields, call ids, roles in order, content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 def _since_question(asked: Asked) -> list[Message]:
-    """The messages behind the question; what examples show before it was never said by this endpoint."""
+    """Returns the messages after the question; messages of examples before it did not come from this endpoint."""
     messages = asked.messages
     text = asked.conversation.question[:200]
     asking = [message.get("role") == "user" and text in str(message.get("content")) for message in messages]
@@ -33,12 +33,12 @@ def _calls(messages: Iterable[Message]) -> list[Message]:
 
 
 def _token(asked: Asked, turn: int) -> str:
-    """What this endpoint gives out with the reply number `turn` of a conversation."""
+    """Returns this endpoint's token for reply number `turn` of a conversation."""
     return hashlib.sha256(f"{asked.conversation.question}:{turn}".encode()).hexdigest()[:40]
 
 
 def _tokens(asked: Asked) -> list[str]:
-    """All that it may have given out so far; a reply that the caller does not send again leaves a gap."""
+    """Returns all tokens possibly given out so far; a reply that the caller does not send again leaves a gap."""
     return [_token(asked, turn) for turn in range(50)]
 
 
@@ -49,7 +49,7 @@ SIGNATURE_MISSING = (
 
 
 def _sign(asked: Asked, completion: Completion) -> None:
-    """As Gemini: the first call of each reply carries a signature."""
+    """Like Gemini: puts a signature on the first call of each reply."""
     for call in (completion.message.get("tool_calls") or ())[:1]:
         call["extra_content"] = {"google": {"thought_signature": _token(asked, len(_assistants(asked)))}}
 
@@ -76,7 +76,7 @@ def _carried(field: str, token: str) -> Any:
 
 
 def _wants(field: str, wordings: Sequence[str]) -> Callable[[Asked], Wire | None]:
-    """Refuses a conversation in which a reply of this endpoint comes back without its field."""
+    """Refuses a conversation in which one of this endpoint's replies comes back without its field."""
 
     def refuse(asked: Asked) -> Wire | None:
         given = [_carried(field, token) for token in _tokens(asked)]
@@ -126,7 +126,7 @@ def _no_ids(asked: Asked, completion: Completion) -> None:
 
 
 def _wants_matching(asked: Asked) -> Wire | None:
-    """Each call has an id of its own, and exactly one result that names it."""
+    """Requires that each call has a unique id and exactly one result that names it."""
     called = [call.get("id") for call in _calls(asked.messages)]
     answered = [message.get("tool_call_id") for message in asked.messages if message.get("role") == "tool"]
     if any(not one for one in called):
@@ -143,7 +143,7 @@ ORDER_REFUSED = (
 
 
 def _wants_order(asked: Asked) -> Wire | None:
-    """As Mistral: behind a tool's result only another one, or the assistant."""
+    """Like Mistral: after a tool result, accepts only another one or an assistant message."""
     roles = [str(message.get("role")) for message in asked.messages]
     for before, after in itertools.pairwise(roles):
         if before == "tool" and after not in ("tool", "assistant"):
@@ -186,7 +186,7 @@ def _wants_content(refused: object, wordings: Sequence[str]) -> Callable[[Asked]
 
 
 def _silent(asked: Asked, completion: Completion) -> None:
-    """Calls come without any text beside them."""
+    """Sends calls without any text beside them."""
     if completion.message.get("tool_calls"):
         completion.message["content"] = asked.pick((None, ""))
 
@@ -216,7 +216,7 @@ QUIRKS = (
         refuse=_wants("reasoning_details", REASONING_MISSING), change=_adds("reasoning_details"),
     ),
     Quirk(
-        "state-returned", "wants a field back that nobody has heard of",
+        "state-returned", "wants an unknown field back",
         refuse=_wants("x_state", UNKNOWN_MISSING), change=_adds("x_state"),
     ),
     Quirk(

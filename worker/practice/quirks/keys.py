@@ -1,4 +1,4 @@
-"""Endpoints that send the key back in a place where nobody looks for one."""
+"""Endpoints that send the key back in an unexpected place."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ QUIRKS = (
     Quirk("key-in-reply", "quotes the key in an answer", change=_in_reply),
     Quirk("key-in-tool-name", "calls at each first try a tool that is named after the key", change=_in_tool_name),
     Quirk("key-in-ending", "names the key in finish_reason at each first try", change=_in_ending),
-    Quirk("key-in-extras", "names the key in fields that nobody has heard of", change=_in_usage),
+    Quirk("key-in-extras", "puts the key into unknown fields", change=_in_usage),
 )

@@ -1,4 +1,4 @@
-"""Calls that leak into the text: each format, glued to prose, on a line of its own, after the answer label, cut."""
+"""Calls that leak into the text: each format, glued to prose, on its own line, after the answer label, cut off."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _leaks(write: Writer) -> Callable[[Asked, Completion], None]:
 
 
 def _explains(asked: Asked, completion: Completion) -> None:
-    """An answer that is about the markup, which stands in backticks or in a fence: it stays one."""
+    """Sends an answer about the markup, in backticks or in a fence: it remains an answer."""
     if not isinstance(completion.intent, Say) or completion.form == "json":
         return
     name, (owner, write) = asked.pick(tuple(MARKUP.items()))

@@ -1,4 +1,4 @@
-"""Tool calls in the call formats of models, as they stand in the text where a server leaves them unparsed."""
+"""Tool calls in models' own call formats, as a server leaves them in the text if it does not parse them."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ MARKUP: Mapping[str, tuple[str, Writer]] = {
     "llama-function": ("Llama 3 and Groq", lambda call: f"<function={call.tool}>{_args(call)}</function>"),
     "granite": ("Granite and Phi", lambda call: f"<|tool_call|>[{_object(call)}]"),
 }
-"""By format: whose it is, and how it writes a call."""
+"""By format: the models that use it, and the function that writes a call."""

@@ -1,4 +1,4 @@
-"""Plays quirks on requests: finds them by name, and remembers what each needs of the requests before."""
+"""Applies quirks to requests: finds them by name, and keeps what each needs from earlier requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def split_path(path: str) -> tuple[tuple[str, ...], str]:
 
 @dataclass(slots=True)
 class Memory:
-    """What was asked in one conversation under one quirk."""
+    """What one conversation has asked under one quirk."""
 
     seen: dict[str, int] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Played:
         self._parts = tuple(parts)
 
     def refused(self) -> Wire | None:
-        """The first error that a quirk answers with instead of the model."""
+        """Returns the first error with which a quirk answers instead of the model, or None."""
         found = (quirk.refuse(asked) for quirk, asked in self._parts)
         return next((wire for wire in found if wire is not None), None)
 
@@ -52,20 +52,20 @@ class Played:
             quirk.change(asked, completion)
 
     def written(self, completion: Completion) -> Wire | None:
-        """The bytes of the reply as the last quirk that cares for them writes it; None: as usual."""
+        """Returns the reply's bytes from the last quirk that writes them itself; None if none does."""
         found = [quirk.write(asked, completion) for quirk, asked in self._parts]
         return next((wire for wire in reversed(found) if wire is not None), None)
 
 
 class Stage:
-    """Remembers conversations for the quirks; used within one event loop."""
+    """Remembers conversations for the quirks; use it within one event loop."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._memories: OrderedDict[tuple[str, ...], Memory] = OrderedDict()
 
     def play(self, names: Iterable[str], request: Request, body: Mapping[str, Any], prompt_tokens: int) -> Played:
-        """The quirks of these names for a request. ValueError names one that does not exist."""
+        """Returns the quirks with these names for a request. ValueError names one that does not exist."""
         found = chosen(names)
         if not found:
             return Played(())

@@ -24,7 +24,7 @@ class Chosen:
 
 
 def chosen(addresses: Iterable[str]) -> list[Chosen]:
-    """The quirks of these addresses. ValueError says which one there is not, and which are like it."""
+    """Returns the quirks with these addresses. ValueError names one that does not exist, and similar ones."""
     return [_chosen(address) for address in addresses]
 
 

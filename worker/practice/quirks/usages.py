@@ -1,4 +1,4 @@
-"""What a reply cost, as endpoints say it, or do not."""
+"""How endpoints report what a reply cost, or fail to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _absent(asked: Asked, completion: Completion) -> None:
 
 
 def _thought_apart(asked: Asked, completion: Completion) -> None:
-    """Thinking is paid for, and stands in the total alone."""
+    """Charges for thinking, but counts it only in the total."""
     completion.body["usage"]["total_tokens"] += _THOUGHT_TOKENS
     completion.usage = completion.usage.with_completion(completion.usage.completion + _THOUGHT_TOKENS)
 

@@ -1,4 +1,4 @@
-"""What the practice model knows to ask tools about: one file a topic, tried in order."""
+"""The subjects on which the practice model can use tools: one topic per file, tried in order."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ _TOPICS: tuple[Callable[[Question], Plan | None], ...] = (
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan by the first topic that recognises the question and has its tools; None where none does."""
+    """Returns the plan of the first topic that recognises the question and has its tools; None if none does."""
     return next((plan for topic in _TOPICS if (plan := topic(question)) is not None), None)

@@ -1,4 +1,4 @@
-"""Arithmetic: finds the expression in the words and has the calculator work it out, step by step where chained."""
+"""Arithmetic: finds the expression in the words and lets the calculator evaluate it, step by step if chained."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GOES_ON = tuple(
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan where the text holds an expression and there is a calculator."""
+    """Returns a plan if the text contains an expression and a calculator is listed."""
     if not question.has("calculator"):
         return None
     text = normalised(question.text)
@@ -29,7 +29,7 @@ def plan(question: Question) -> Plan | None:
 
 
 def _operation(text: str) -> str | None:
-    """` * 7` of `multiply the result by 7`."""
+    """Returns ` * 7` for `multiply the result by 7`."""
     return next((f" {sign} {match[1]}" for sign, pattern in _GOES_ON if (match := pattern.search(text))), None)
 
 
@@ -45,6 +45,6 @@ def _work_out(question: Question, expression: str, operations: list[str]) -> Pla
 
 
 def _value(observed: Observation) -> str:
-    """The last number behind the last equals sign; all of it where there is none."""
+    """Returns the last number after the last equals sign; the whole text if there is none."""
     numbers = numbers_in(observed.text.rpartition("=")[2])
     return numbers[-1] if numbers else observed.text

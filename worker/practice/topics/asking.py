@@ -1,4 +1,4 @@
-"""How a topic asks: the question with its tools, and a call that is made once more where it fails."""
+"""How topics call tools: the question with its tools, and calls that are repeated once if they fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Asking = Generator[Act, tuple[Observation, ...], Observation]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question's text, its language, the tools that may be used for it, and whether a reply may hold many calls."""
+    """A question's text, its language, the tools that may be used, and whether a reply may contain several calls."""
 
     text: str
     language: str
@@ -22,14 +22,14 @@ class Question:
     many_calls: bool = False
 
     def part(self, text: str) -> Question:
-        """A part of the question as a question of its own."""
+        """Returns a part of the question as a question of its own."""
         return replace(self, text=text)
 
     def has(self, *tools: str) -> bool:
         return all(tool in self.tools for tool in tools)
 
     def text_call(self, tool: str, value: str, *names: str) -> Call:
-        """A call whose one argument is the first of `names` that the tool lists."""
+        """Returns a call whose one argument is the first of `names` that the tool lists."""
         return Call(tool, {self.tools[tool].pick(*names): value})
 
     def act(self, *calls: Call) -> Act:
@@ -44,13 +44,13 @@ class Question:
 
 
 def unknown(question: Question) -> Plan:
-    """Says that the answer is not known, without a call."""
+    """Says that the answer is unknown, without a call."""
     yield from ()
     return Say(phrase(question.language, "unknown"), phrase(question.language, "unknown"))
 
 
 def ask(question: Question, call: Call) -> Asking:
-    """One call, made once more where it fails."""
+    """Makes one call; repeats it once if it fails."""
     (observed,) = yield question.act(call)
     if observed.failed:
         (observed,) = yield question.act(call)
@@ -58,7 +58,7 @@ def ask(question: Question, call: Call) -> Asking:
 
 
 def ask_all(question: Question, calls: tuple[Call, ...]) -> Generator[Act, tuple[Observation, ...], list[Observation]]:
-    """Independent calls, side by side where a reply may hold many; those that fail are made once more."""
+    """Makes independent calls, at once if a reply may contain several; repeats those that fail once."""
     if question.many_calls:
         observed = list((yield question.act(*calls)))
         for index, call in enumerate(calls):

@@ -14,7 +14,7 @@ _ONE = re.compile(r"\bthe letter (\w)\b", re.IGNORECASE)
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan where the question asks to count characters of a text that it holds."""
+    """Returns a plan if the question asks to count characters of a text in it."""
     if not question.has("count_characters") or not _COUNTING.search(question.text):
         return None
     match = _QUOTED.search(question.text) or _UNQUOTED.search(question.text)
@@ -33,6 +33,6 @@ def _count(question: Question, call: Call) -> Plan:
 
 
 def _number(observed: Observation) -> str:
-    """The first number that is not quoted; all of it where there is none."""
+    """Returns the first number that is not quoted; the whole text if there is none."""
     numbers = numbers_in(_QUOTED.sub("", observed.text))
     return numbers[0] if numbers else observed.text

@@ -1,4 +1,4 @@
-"""A chart of figures that have to be found first: a search, pages until one holds figures, a program that draws."""
+"""A chart of figures that must be found first: a search, pages until one contains figures, a program that draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ print('chart.png drawn from', len(values), 'values')"""
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan where a chart is asked for and there is all that it takes."""
+    """Returns a plan if a chart is asked for and every tool for it is listed."""
     needed = question.has("web_search", "fetch_url", "python_executor", "current_time")
     return _chart(question) if needed and _CHART.search(question.text) else None
 
@@ -45,6 +45,6 @@ def _chart(question: Question) -> Plan:
 
 
 def _title(found: Observation, link: str) -> str:
-    """The line before the link, without its number."""
+    """Returns the line before the link, without its number."""
     before = found.text.partition(link)[0].strip().splitlines()
     return before[-1].strip(" 0123456789.*#-:(<") if before else link

@@ -1,4 +1,4 @@
-"""Time: now, here and elsewhere; a time of one zone in another; a moment some hours or days away."""
+"""Time: now, here and elsewhere; one zone's time in another; a time some hours or days away."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOMENT = re.compile(r"(?:\w+, )?\d{4}-\d{2}-\d{2} \d{2}:\d{2}(?::\d{2})?(?: \([
 
 
 def ahead_plan(question: Question) -> Plan | None:
-    """`100 hours from now`, `45 days after 2026-03-01`."""
+    """Plans for `100 hours from now`, `45 days after 2026-03-01`."""
     spans = list(_SPAN.finditer(question.text))
     if not spans or not question.has("date_add") or not _AHEAD.search(question.text):
         return None
@@ -31,7 +31,7 @@ def ahead_plan(question: Question) -> Plan | None:
 
 
 def convert_plan(question: Question) -> Plan | None:
-    """`When it is 15:30 in Berlin, what time is it in Tokyo?`"""
+    """Plans for `When it is 15:30 in Berlin, what time is it in Tokyo?`"""
     places, clock = places_in(question.text), _CLOCK.search(question.text)
     if len(places) < 2 or clock is None or not question.has("convert_time"):
         return None
@@ -39,7 +39,7 @@ def convert_plan(question: Question) -> Plan | None:
 
 
 def now_plan(question: Question) -> Plan | None:
-    """The time here, in one place, or in several against each other."""
+    """Plans for the time here, in one place, or in several compared."""
     if not question.has("current_time") or not _NOW.search(question.text):
         return None
     places = places_in(question.text)
@@ -64,7 +64,7 @@ def _tell(question: Question, call: Call) -> Plan:
 
 
 def _compare(question: Question, places: Sequence[Place]) -> Plan:
-    """Each place's clock, and what a conversion says of the two where the difference is asked for."""
+    """Tells each place's time, and what a conversion says about the two if the difference is asked for."""
     calls = [_now(question, place.zone) for place in places]
     if apart := question.has("convert_time") and bool(_APART.search(question.text)):
         calls.append(_conversion(question, "now", places))
@@ -77,7 +77,7 @@ def _compare(question: Question, places: Sequence[Place]) -> Plan:
 
 
 def _moment(question: Question, observed: Observation) -> tuple[str, str]:
-    """The last moment that a tool names, which is what was asked for, and what it says after that."""
+    """Returns the last timestamp in a tool's result, which is what was asked for, and the text after it."""
     moments = list(_MOMENT.finditer(observed.text))
     if not moments:
         return first_line(observed), ""

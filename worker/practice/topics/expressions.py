@@ -1,4 +1,4 @@
-"""Finds the arithmetic expression that a sentence holds, in digits and signs or in the words of several languages."""
+"""Finds the arithmetic expression in a sentence, in digits and signs or in the words of several languages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPERATES = re.compile(r"\d[) ]*[-+*/%]+[( ]*-?(?:\d|sqrt)|sqrt\(\d")
 
 
 def normalised(text: str) -> str:
-    """The text with its signs, operator words and groups of thousands written as a calculator takes them."""
+    """Returns the text with its signs, operator words and grouped thousands in the calculator's notation."""
     text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
     for pattern, written in _REWRITES:
@@ -34,6 +34,6 @@ def normalised(text: str) -> str:
 
 
 def expression_in(text: str) -> str | None:
-    """The longest expression of a normalised text; None where it has none."""
+    """Returns the longest expression in a normalised text; None if there is none."""
     spans = (span.strip(" .*/%+").rstrip("-( ") for span in _SPAN.findall(text))
     return max((span for span in spans if _OPERATES.search(span)), key=len, default=None)

@@ -11,7 +11,7 @@ _FILE = re.compile(r"\bfile ([\w./-]*\w\.\w{1,5})\b")
 
 
 def plan(question: Question) -> Plan | None:
-    """`What does the file stock.txt say?`"""
+    """Plans for `What does the file stock.txt say?`"""
     match = _FILE.search(question.text)
     if match is None or not question.has("read_file"):
         return None

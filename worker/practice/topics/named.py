@@ -1,4 +1,4 @@
-"""Questions that spell a tool call out, such as `Use counter(n=3)`: so any tool can be asked for, a user's own too."""
+"""Questions that spell out a tool call, such as `Use counter(n=3)`, so that any tool can be used, a user's own too."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _IN_TURN = re.compile(r"\bin turn\b|\bone after (?:the other|another)\b|\bthen\b
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan where the text holds `tool(name=value, …)` of listed tools: side by side, or in turn where it says so."""
+    """Returns a plan if the text contains `tool(name=value, …)` of listed tools: at once, or in turn if it says so."""
     calls = tuple(calls_in(question))
     return _carry_out(question, calls) if calls else None
 
 
 def calls_in(question: Question) -> list[Call]:
-    """The calls that the text spells out, in order."""
+    """Returns the calls that the text spells out, in order."""
     return [
         call
         for match in _CALL.finditer(question.text)
@@ -41,7 +41,7 @@ def _read(question: Question, tool: str, text: str) -> Call | None:
             args |= {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
             return Call(tool, args)
         except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-            continue  # the bracket belonged to an argument: try up to the next one
+            continue  # the bracket was part of an argument: try up to the next one
     return None
 
 

@@ -13,7 +13,7 @@ _SIGHT = re.compile("sight|景点|観光|достопримечательн", re
 
 
 def plan(question: Question) -> Plan | None:
-    """A plan where the question asks for the weather of a place, and maybe for a sight there."""
+    """Returns a plan if the question asks for the weather of a place, and maybe for a sight there."""
     places = places_in(question.text)
     if not places or not _WEATHER.search(question.text) or not question.has("get_weather"):
         return None
@@ -35,5 +35,5 @@ def _weather(question: Question, place: Place) -> Plan:
 
 
 def _condition(line: str) -> str:
-    """`light rain` of `Beijing: light rain, 3 °C`."""
+    """Returns `light rain` for `Beijing: light rain, 3 °C`."""
     return line.partition(":")[2].partition(",")[0].strip() or line
