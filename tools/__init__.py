@@ -1,1 +1,1 @@
-"""Tools an agent may call: the decorator (`base`), what is known (`registry`), and the built-in ones, a file each."""
+"""Tools an agent may call: the decorator (`base`), the registry, and the built-in tools, one per file."""

@@ -1,4 +1,4 @@
-"""A question to a person, who answers in their own time; the run gives its slot to others meanwhile."""
+"""Asks a person, who answers in their own time; the run gives up its slot meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `@tool` decorator and what it makes. A tool's file imports everything that it needs from here."""
+"""The `@tool` decorator and the Tool that it makes. Tool files import everything they need from here."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _GROUP = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 class Tool:
     """A function that a model may call, with its schema and limits.
 
-    `concurrency` bounds the calls at once over the fleet; `cache_s` says how long an equal call may be answered from
-    an earlier one; None means no bound and no cache. `parameters` is the JSON schema of the arguments.
+    `concurrency` limits simultaneous calls across the fleet; `cache_s` says how long an equal call may reuse a
+    result; None means no limit and no cache. `parameters` is the JSON schema of the arguments.
     """
 
     name: str
@@ -85,9 +85,9 @@ class Tool:
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
     def validate(self, args: Mapping[str, Any] | str) -> dict[str, Any]:
-        """The arguments as plain JSON, types mended where that is safe; raises BadArguments with what is allowed.
+        """Returns the arguments as plain JSON, with safe type repairs; raises BadArguments saying what is allowed.
 
-        Plain text goes to the text parameter. Defaults are not filled in. Safe to repeat on its own result.
+        Plain text becomes the text parameter. Defaults are not filled in. Idempotent.
         """
         try:
             with guarded(self.name):  # types and validators are the tool's own code
@@ -96,7 +96,7 @@ class Tool:
             raise BadArguments(f"The arguments could not be checked: {crash.message}") from crash
 
     def call(self, args: Mapping[str, Any] | str, context: ToolContext | None = None) -> ToolResult:
-        """Run it here and now. Raises only ToolFailure: BadArguments, or ToolError with what the model should know.
+        """Runs the tool here and now. Raises only ToolFailure: BadArguments, or ToolError with a text for the model.
 
         The observation is cut to `max_observation_chars` (the whole is kept as an artifact); secrets are masked.
         """
@@ -131,7 +131,7 @@ class Tool:
         return ToolResult(cut, (*result.artifacts, whole), result.left_out_chars + left_out)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """The plain function, as if it were not decorated."""
+        """Calls the plain function, as if it were not decorated."""
         return self.function(*args, **keywords)
 
 
@@ -153,10 +153,10 @@ def tool(
 def tool(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Any
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a typed, documented function (sync or async) a tool: `@tool`, or `@tool(group="web", idempotent=True)`.
+    """Makes a typed, documented function (sync or async) a tool: `@tool`, or `@tool(group="web", idempotent=True)`.
 
-    The docstring is what the model reads; types and defaults become the schema. A parameter annotated `ToolContext` is
-    not shown to the model. Raises BadTool where something is missing.
+    The model reads the docstring; types and defaults become the schema. A parameter annotated `ToolContext` is not
+    shown to the model. Raises BadTool if something is missing.
     """
     if function is not None:
         return _make(function, None, {})

@@ -1,4 +1,4 @@
-"""The built-in tools: every module here that is no part of the machinery; loaded by the same hook as a user's."""
+"""The built-in tools: every tool module in this folder, loaded by the same hook as a user's."""
 
 from __future__ import annotations
 

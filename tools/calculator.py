@@ -1,4 +1,4 @@
-"""Arithmetic for a model: the formula is read as a tree of known operations and never run as code."""
+"""Arithmetic for a model: the formula is parsed into a tree of known operations and never run as code."""
 
 from __future__ import annotations
 

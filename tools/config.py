@@ -1,4 +1,4 @@
-"""Settings of the tools, read from the environment at the moment a tool needs them."""
+"""Settings of the tools, read from the environment when a tool needs them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NAMES = (
 )
 SQL_PREFIX = "STEPMILL_SQL_"
 OWN_PREFIX = "STEPMILL_TOOL_"
-"""Settings of a user's own tools; `STEPMILL_TOOL_MODULES` is the worker's and is not among them."""
+"""Prefix of settings for a user's own tools. `STEPMILL_TOOL_MODULES` is the worker's and is not one of them."""
 
 DEFAULT_WEATHER_URL = "https://api.open-meteo.com/v1/forecast"
 DEFAULT_GEOCODING_URL = "https://geocoding-api.open-meteo.com/v1/search"
 
 
 def environment_settings() -> dict[str, str]:
-    """The settings that concern tools, and no others."""
+    """Returns the settings that concern tools, and no others."""
     return {name: value for name, value in environment().items() if _concerns_tools(name)}
 
 
@@ -40,7 +40,7 @@ def _concerns_tools(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """The settings by their meaning. `sql_databases` maps a lower-case name to its address."""
+    """The parsed settings. `sql_databases` maps a lower-case name to its address."""
 
     searxng_url: str | None
     weather_url: str
@@ -53,7 +53,7 @@ class ToolSettings:
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> ToolSettings:
-        """Read a context's `settings`; an empty value counts as not set."""
+        """Reads a context's `settings`; an empty value counts as not set."""
 
         def text(name: str) -> str | None:
             return settings.get(name, "").strip() or None
@@ -71,7 +71,7 @@ class ToolSettings:
 
 
 def _is_on(value: str) -> bool:
-    """With a practice model (its address stands in for the switch) the weather is practice, unless told otherwise."""
+    """Whether the switch is on; a practice model's address also turns it on."""
     return value.lower() in {"1", "true", "yes", "on"} or "://" in value
 
 

@@ -1,4 +1,4 @@
-"""The same moment on the clocks of two places."""
+"""Converts a time from one place's clock to another's."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _occurrences(text: str, wanted: str) -> str:
 
 
 def _count(clusters: list[str], wanted: list[str]) -> int:
-    """Occurrences that do not overlap, and that do not split a character from its accent."""
+    """Counts occurrences that do not overlap and do not split a character from its accent."""
     found = index = 0
     while index <= len(clusters) - len(wanted):
         if clusters[index : index + len(wanted)] == wanted:

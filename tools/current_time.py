@@ -1,4 +1,4 @@
-"""What time and weekday it is, anywhere."""
+"""The current time and weekday, anywhere."""
 
 from __future__ import annotations
 

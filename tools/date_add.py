@@ -1,4 +1,4 @@
-"""Moments before and after a date, exactly: hours are elapsed time, days and months go by the calendar."""
+"""Adds time to a date, exactly: hours are elapsed time, days and months go by the calendar."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def date_add(
 
 
 def _add_months(moment: datetime, months: int) -> datetime:
-    """The same day of another month, or that month's last day where it is shorter."""
+    """Returns the same day of another month, or that month's last day if it is shorter."""
     years, month0 = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     if not 1 <= years <= 9999:
         raise OverflowError

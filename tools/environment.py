@@ -1,4 +1,4 @@
-"""The one place where variables are read: those of the process, over those of the `.env` file in its directory."""
+"""The only place that reads environment variables: the process's own, then those in the `.env` of the directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENV_FILE = ".env"
 
 
 class _Stamp(NamedTuple):
-    """What changes when a file is written anew, or replaced as mounted files are."""
+    """What changes if a file is rewritten, or replaced as mounted files are."""
 
     path: str
     mtime_ns: int
@@ -22,7 +22,7 @@ class _Stamp(NamedTuple):
 
 @dataclass
 class _EnvFile:
-    """The variables of the `.env` in the present directory, read again once it changed. Threads may share it."""
+    """The variables in the current directory's `.env`, read again after it changes. Threads may share it."""
 
     stamp: _Stamp | None = None
     variables: Mapping[str, str | None] = field(default_factory=dict)
@@ -41,12 +41,12 @@ _ENV_FILE = _EnvFile()
 
 
 def variable(name: str) -> str | None:
-    """The value of one variable, without space around it; None where it is not set, or blank, in both places."""
+    """Returns a variable's value, without surrounding space; None if it is unset or blank in both places."""
     return _given(os.environ.get(name)) or _given(_ENV_FILE.read().get(name))
 
 
 def environment() -> dict[str, str]:
-    """Every variable, as `variable` tells it."""
+    """Returns every variable, as `variable` does."""
     found = {name: _given(value) for name, value in _ENV_FILE.read().items()}
     found |= {name: given for name, value in os.environ.items() if (given := _given(value)) is not None}
     return {name: value for name, value in found.items() if value is not None}
@@ -68,6 +68,6 @@ def _look() -> _Stamp | None:
 def _variables(stamp: _Stamp | None) -> Mapping[str, str | None]:
     if stamp is None:
         return {}
-    from dotenv import dotenv_values  # imported where there is such a file: commands start sooner
+    from dotenv import dotenv_values  # imported only if there is such a file: commands start sooner
 
     return dotenv_values(stamp.path)

@@ -24,7 +24,7 @@ def fetch_url(url: str, context: ToolContext, start: Annotated[int, Field(ge=0)]
         url: The address, http or https.
         start: Where to read on in a long page, as an earlier part told.
     """
-    from tools.web.addresses import Guard  # imported where it runs: loading the registry stays quick
+    from tools.web.addresses import Guard  # imported when it runs: loading the registry stays quick
     from tools.web.get import GetLimits, get
 
     guard = Guard.allowing(ToolSettings.of(context.settings).fetch_allow_hosts)

@@ -1,4 +1,4 @@
-"""The weather of a city, from Open-Meteo; from a demo table only when the operator says that there is no network."""
+"""The weather of a city, from Open-Meteo; from a demo table only if the operator says that there is no network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def get_weather(city: str, context: ToolContext, days: Annotated[int, Fiel
     settings = ToolSettings.of(context.settings)
     if settings.weather_offline:
         return _from_the_table(city, days)
-    from tools.web.open_meteo import weather  # imported where it runs: loading the registry stays quick
+    from tools.web.open_meteo import weather  # imported when it runs: loading the registry stays quick
 
     return await weather(city, days, settings, context)
 

@@ -1,4 +1,4 @@
-"""Lists a directory among those that the operator opened."""
+"""Lists a directory that the operator opened to tools."""
 
 from __future__ import annotations
 

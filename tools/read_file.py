@@ -1,4 +1,4 @@
-"""Reads a text file in the directories that the operator opened."""
+"""Reads a text file in the directories that the operator opened to tools."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _part(stream: BinaryIO, path: str, start_line: int, context: ToolContext) ->
             continue
         if len(line) > room and shown:
             return f"{''.join(shown)}[… the file goes on; read on with start_line={number}]"
-        if len(line) > room:  # it may have no end: what comes behind it is only looked for when it is asked for
+        if len(line) > room:  # the line may be endless: the rest is read only if it is asked for
             return f"{line[:room]}[… line {number} is cut; for what follows it read on with start_line={number + 1}]"
         shown.append(line)
         room -= len(line)
@@ -55,7 +55,7 @@ def _part(stream: BinaryIO, path: str, start_line: int, context: ToolContext) ->
 
 
 def _lines(stream: BinaryIO, context: ToolContext) -> Iterator[str]:
-    """Lines as text; of one that is longer than the bound the rest is passed over, which heeds the deadline."""
+    """Yields lines as text; skips the rest of one that exceeds the limit, until the deadline."""
     encoding = "utf-8-sig"
     for number in itertools.count():
         raw = stream.readline(_LINE_BYTES)

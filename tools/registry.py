@@ -1,4 +1,4 @@
-"""Finds the tools there are: built-in ones, modules that the operator names, and packages' entry points.
+"""Finds the available tools: built-in ones, modules that the operator names, and packages' entry points.
 
 A module that cannot be loaded becomes a problem with its reason and does not stop the others.
 """
@@ -25,7 +25,7 @@ ENTRY_POINTS = "stepmill.tools"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A module (or entry point) of which something was refused, and why."""
+    """A module (or entry point) that was refused, entirely or in part, and why."""
 
     module: str
     reason: str
@@ -33,24 +33,24 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The tools by name, built-in ones first, and what was refused."""
+    """The tools by name, built-in ones first, and the problems."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def groups(self) -> dict[str, list[Tool]]:
-        """The tools of each group; a group is served by the queue `tools.<group>`."""
+        """Returns the tools of each group; the queue `tools.<group>` serves a group."""
         found: dict[str, list[Tool]] = {}
         for tool in self.tools.values():
             found.setdefault(tool.group, []).append(tool)
         return found
 
     def known(self, names: Iterable[str]) -> list[Tool]:
-        """The tools of these names, in their order; a name that no tool has is passed over."""
+        """Returns the tools with these names, in their order; ignores unknown names."""
         return [self.tools[name] for name in names if name in self.tools]
 
     def add(self, tool: Tool, module: str) -> None:
-        """Take a tool in, or note a clash: names differ by more than case, since models write either."""
+        """Adds a tool, or records a clash: names must differ by more than case, since models write either."""
         if any(known is tool for known in self.tools.values()):
             return
         taken = next((known for name, known in self.tools.items() if name.casefold() == tool.name.casefold()), None)
@@ -62,7 +62,7 @@ class Registry:
 
 
 def load_tools(modules: Sequence[str] = ()) -> Registry:
-    """Built-in tools, then `modules` (names and paths), then installed entry points. Never raises for what these do."""
+    """Loads built-in tools, then `modules` (names and paths), then entry points. Never raises for their errors."""
     registry = Registry()
     for entry in dict.fromkeys((*MODULES, *modules)):
         _load_entry(registry, entry)
@@ -75,7 +75,7 @@ def load_tools(modules: Sequence[str] = ()) -> Registry:
 
 
 def _load_entry(registry: Registry, entry: str) -> None:
-    """A directory offers what its files offer; those without tools are taken for helpers of the others."""
+    """Loads an entry. A directory's files may all offer tools; files without tools count as helpers of the others."""
     names = _attempt(registry, entry, lambda: expanded(entry)) or []
     found: list[Tool] = []
     before = len(registry.problems)
@@ -87,7 +87,7 @@ def _load_entry(registry: Registry, entry: str) -> None:
 
 
 def _attempt(registry: Registry, source: str, work: Callable[[], T]) -> T | None:
-    """None, and a problem, where a module raises: whatever that is, but for a real Ctrl-C."""
+    """Returns None and records a problem if a module raises anything, except for a real Ctrl-C."""
     try:
         return work()
     except KeyboardInterrupt:
@@ -98,7 +98,7 @@ def _attempt(registry: Registry, source: str, work: Callable[[], T]) -> T | None
 
 
 def _tools_of(loaded: object) -> list[Tool]:
-    """A tool, or those that a module has at its top; of a package also those of its modules that it imported."""
+    """Returns a tool, or a module's top-level ones; for a package also those of its modules that it imported."""
     if isinstance(loaded, Tool):
         return [loaded]
     found: list[Tool] = []
@@ -126,7 +126,7 @@ def _add_all(registry: Registry, found: Sequence[Tool], source: str) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """What was raised, where in the module that was, and the remedy where the name of a package is ours."""
+    """Says what was raised, where in the module, and the remedy if the name of a package is ours."""
     text = " ".join(message_of(error).split())
     if isinstance(error, BadModule):
         return text
@@ -137,9 +137,9 @@ def _reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The last line that ran and is neither of the import machinery nor of ours."""
+    """Returns the last line that ran outside the import machinery and our own code."""
     if isinstance(error, SyntaxError):
-        return ""  # says it itself
+        return ""  # the error says it itself
     lines = [
         (frame.filename, frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)

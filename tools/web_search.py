@@ -32,7 +32,7 @@ async def web_search(
         time_range: Only results this recent.
         engines: Search engines by name, separated by commas.
     """
-    from tools.web.json_api import ask  # imported where it runs: loading the registry stays quick
+    from tools.web.json_api import ask  # imported when it runs: loading the registry stays quick
 
     address = ToolSettings.of(context.settings).searxng_url
     if address is None:
@@ -67,7 +67,7 @@ def _shown(query: str, found: dict[str, Any], most: int) -> str:
 
 
 def _results(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """With an address, each address once."""
+    """Returns the results that have an address, each address once."""
     kept: dict[str, dict[str, Any]] = {}
     for result in _list(found.get("results")):
         url = result.get("url") if isinstance(result, dict) else None

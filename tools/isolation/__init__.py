@@ -1,1 +1,1 @@
-"""Runs code that a model wrote where it can do no harm. `inside` runs within; the rest stays with the worker."""
+"""Runs code that a model wrote, isolated. `inside` runs in the isolated process; the rest runs in the worker."""

@@ -1,4 +1,4 @@
-"""The same view and limits by bubblewrap, where it is installed."""
+"""Isolation by bubblewrap, if it is installed, with the same view and limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.isolation.view import BOX, DEVICES, WRITABLE, host_view
 
 
 def bubblewrap_command(disk_bytes: int) -> tuple[str, ...]:
-    """The command up to the interpreter."""
+    """Returns the command line that precedes the interpreter."""
     view = host_view()
     command = [
         shutil.which("bwrap") or "bwrap",

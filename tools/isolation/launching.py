@@ -1,4 +1,4 @@
-"""Starts an isolated program from the worker's side and reads its outcome, trusting nothing that it says."""
+"""Starts an isolated program from the worker and reads its outcome, trusting nothing that it says."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "TZ": "UTC",
 }
-"""All that a program finds in its environment."""
+"""A program's whole environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A program to run, how, and within what limits."""
+    """A program to run, the isolation to use, and its limits."""
 
     mechanism: str
     code: str
@@ -43,9 +43,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it. `finished`: it came to its end, or to an error that Python raised.
+    """A program's outcome. `finished`: it ran to its end, or to an error that Python raised.
 
-    `stopped` says why the worker ended it; `failure` why isolation did not come about.
+    `stopped` says why the worker ended it; `failure` why isolation could not be set up.
     """
 
     output: str = ""
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def run_isolated(launch: Launch, stopped: Callable[[], str | None]) -> Outcome:
-    """Runs it to its end, or until `stopped` gives a reason or a limit is passed; nothing of it is left then."""
+    """Runs the program until it ends, `stopped` returns a reason, or a limit is exceeded; then leaves nothing of it."""
     with tempfile.TemporaryDirectory(prefix="stepmill-box-") as directory:
         read_end, write_end = os.pipe()
         try:
@@ -114,7 +114,7 @@ def _send(child: subprocess.Popen[bytes], data: bytes) -> None:
         child.stdin.write(data)
         child.stdin.close()
     except BrokenPipeError:
-        return  # it ended before it read; its exit code and output say why
+        return  # it ended before reading; its exit code and output say why
 
 
 def _config(launch: Launch, directory: str, report: int) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _outcome(output: str, dropped_bytes: int, report: bytes, reason: str | None)
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    """A JSON object, {} for anything else: the program may have written there itself."""
+    """Parses a JSON object; {} for anything else, since the program may have written there itself."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""How much a program may use. Sizes in bytes, times in seconds."""
+"""How much a program may use. Sizes are in bytes, times in seconds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """`memory` bounds each process's address space; `disk` each of its directories, which lie in memory.
+    """`memory` limits each process's address space; `disk` limits each of its directories, which are held in memory.
 
-    `tree_memory` bounds what all its processes hold together: resident, swapped out, in page tables and in sockets.
+    `tree_memory` limits what all its processes hold together: resident, swapped out, in page tables and in sockets.
     """
 
     time_s: float = 60.0
@@ -27,5 +27,5 @@ class ResourceLimits:
     files_size: int = 32 * MIB
 
     def as_json(self) -> dict[str, float]:
-        """For the process within."""
+        """Returns the limits for the isolated process."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Which isolation is in force here, found by trying it once."""
+"""Finds out which isolation works here, by trying it once."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _TRIAL = ResourceLimits(time_s=20.0, cpu_s=10)
 
 
 def mechanism(setting: str | None = None) -> str | None:
-    """`bubblewrap`, `namespaces`, or `none` where the setting says so; None where no isolation works here.
+    """Returns `bubblewrap` or `namespaces`, `none` if the setting says so, or None if no isolation works here.
 
-    `setting` is the value of STEPMILL_PYTHON_ISOLATION: unset tries what there is, a name insists on that one.
+    `setting` is the value of STEPMILL_PYTHON_ISOLATION: unset tries all mechanisms, a name allows only that one.
     """
     return NONE if setting == NONE else _found(setting)[0]
 
 
 def why_none(setting: str | None = None) -> str:
-    """What each mechanism answered when it was tried; "" when one works."""
+    """Returns why each mechanism failed when it was tried; "" if one works."""
     name, reasons = _found(setting)
     return "" if name else "; ".join(reasons)
 
@@ -47,7 +47,7 @@ def _found(setting: str | None) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _candidates(setting: str | None) -> list[str]:
-    """As root, namespaces first: bubblewrap would leave the program root's user id, which has no process limit."""
+    """Orders the mechanisms. As root, namespaces come first: bubblewrap would keep root's id, without process limit."""
     if sys.platform != "linux":
         return []
     order = [NAMESPACES, BUBBLEWRAP] if os.geteuid() == 0 else [BUBBLEWRAP, NAMESPACES]
@@ -55,7 +55,7 @@ def _candidates(setting: str | None) -> list[str]:
 
 
 def _fails(name: str) -> str | None:
-    """Why a trial program did not run, or None when it did."""
+    """Returns why a trial program did not run; None if it did."""
     if name == BUBBLEWRAP and shutil.which("bwrap") is None:
         return "bwrap is not installed"
     outcome = run_isolated(Launch(name, "6 * 7", _TRIAL, command_prefix_for(name)), lambda: None)
@@ -63,5 +63,5 @@ def _fails(name: str) -> str | None:
 
 
 def command_prefix_for(name: str) -> tuple[str, ...]:
-    """What comes before the interpreter on the command line."""
+    """Returns the part of the command line before the interpreter."""
     return bubblewrap_command(_TRIAL.disk) if name == BUBBLEWRAP else ()

@@ -1,4 +1,4 @@
-"""What of the host's files a program sees: the Python it runs on and its libraries, read-only, and nothing else."""
+"""The host files that a program sees: its Python and libraries, read-only, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 BOX = "/box"
-"""The program's own, empty directory, by its name within."""
+"""The program's own directory, empty at first, by its name inside."""
 
 _SYSTEM_LIBRARIES = (
     "/lib",
@@ -23,17 +23,17 @@ _SYSTEM_LIBRARIES = (
     "/etc/ld.so.cache",
 )
 WRITABLE = (BOX, "/tmp", "/dev/shm")
-"""Directories of its own, each empty at the start and gone at the end."""
+"""Directories of its own, each empty at first and deleted at the end."""
 
 DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
-"""Not /dev/zero: a shared mapping of it is memory that no limit counts."""
+"""/dev/zero is left out: a shared mapping of it is memory that no limit counts."""
 
 PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Paths are the same within as without; `links` are symbolic links to make (`/lib` often is one)."""
+    """Paths are the same inside and outside; `links` are symbolic links to create (`/lib` often is one)."""
 
     python: str
     read_only: tuple[str, ...]
@@ -43,7 +43,7 @@ class View:
 
 @cache
 def host_view() -> View:
-    """The view on this machine, for the Python that this process runs."""
+    """Returns the view on this machine, for the Python that runs this process."""
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     libraries = _library_paths()
     own = (f"{PACKAGE_ROOT}/tools/__init__.py", f"{PACKAGE_ROOT}/tools/isolation")
@@ -61,14 +61,14 @@ def host_view() -> View:
 
 
 def _library_paths() -> tuple[str, ...]:
-    """Where installed packages are, as the worker's own interpreter finds them."""
+    """Returns where packages are installed, according to the worker's own interpreter."""
     paths = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     paths += [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     return tuple(dict.fromkeys(path for path in paths if os.path.isdir(path)))
 
 
 def _outermost(paths: list[str]) -> tuple[str, ...]:
-    """Without those that lie within another."""
+    """Returns the paths that are not inside another one."""
     kept: list[str] = []
     for path in sorted({os.path.abspath(path) for path in paths if os.path.exists(path)}):
         if not any(path == outer or path.startswith(outer + "/") for outer in kept):

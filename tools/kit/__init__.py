@@ -1,1 +1,1 @@
-"""What tools are made with: arguments, results, context, errors. Tools import these names from `tools.base`."""
+"""The parts that tools are made of: arguments, results, context, errors. Tools import these from `tools.base`."""

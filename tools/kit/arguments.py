@@ -1,4 +1,4 @@
-"""Checks the arguments that a model wrote, and says in its words what was wrong and what is allowed."""
+"""Checks arguments written by a model; errors say, in its terms, what was wrong and what is allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN_CHARS = 60
 
 
 def check(model: type[BaseModel], schema: Mapping[str, Any], tool: str, args: Mapping[str, Any]) -> BaseModel:
-    """The arguments as the model's object; a null for an optional parameter counts as not given."""
+    """Returns the arguments as an instance of `model`; null for an optional parameter counts as not given."""
     if not isinstance(args, Mapping):
         raise BadArguments(
             f"{tool}: the arguments must be a JSON object, not {_shown(args)}. {describe_parameters(schema)}"
@@ -49,7 +49,7 @@ def _refusal(tool: str, problems: Iterable[str], schema: Mapping[str, Any]) -> s
 def as_object(
     schema: Mapping[str, Any], text_parameter: str | None, tool: str, args: Mapping[str, Any] | str
 ) -> Mapping[str, Any]:
-    """Plain text goes to the text parameter; empty text means no arguments where none is required."""
+    """Puts plain text into the text parameter; empty text means no arguments if none is required."""
     if not isinstance(args, str):
         return args
     if not args.strip() and not schema["required"]:
@@ -86,7 +86,7 @@ def _problem(detail: ErrorDetails) -> str:
 
 
 def _is_branch(part: object) -> bool:
-    """Pydantic names the branch of a union in the path (`function-after[…]`); that is noise to a model."""
+    """Whether a part of an error's path only names a branch of a union (`function-after[…]`): noise to a model."""
     return isinstance(part, str) and ("[" in part or part in {"str", "int", "float", "bool"})
 
 

@@ -1,4 +1,4 @@
-"""Opens files below a directory and nowhere else: each part of the path by itself, no link followed, no race to win."""
+"""Opens files below a directory only: part by part, without following links, so that no race can lead outside."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tools.kit.errors import ToolError
 
 @contextmanager
 def opened(directories: Sequence[Path], path: str, *, directory: bool) -> Iterator[int]:
-    """A descriptor of a regular file (or a directory) below one of the allowed directories. Raises ToolError.
+    """Yields the descriptor of a regular file (or directory) below one of the allowed directories. Raises ToolError.
 
-    `path` is relative to the only directory, or begins with the name of one of several; an allowed directory's own
-    absolute path may stand before it.
+    `path` is relative to the only directory, or begins with the name of one of several; it may also begin with an
+    allowed directory's absolute path.
     """
     root, parts = locate(directories, path)
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -34,7 +34,7 @@ def opened(directories: Sequence[Path], path: str, *, directory: bool) -> Iterat
 
 
 def locate(directories: Sequence[Path], path: str) -> tuple[Path, list[str]]:
-    """The allowed directory that is meant, and the names below it. Touches no file."""
+    """Returns the allowed directory that is meant, and the names below it. Touches no file."""
     if not directories:
         raise ToolError("No directory is open to tools here; the operator names them with STEPMILL_FILES_DIRS.")
     if "\0" in path:
@@ -54,7 +54,7 @@ def locate(directories: Sequence[Path], path: str) -> tuple[Path, list[str]]:
 
 
 def names(directories: Sequence[Path]) -> str:
-    """For a sentence."""
+    """Returns the directories' names for a sentence."""
     return ", ".join(directory.name for directory in directories)
 
 

@@ -1,4 +1,4 @@
-"""Runs one of our own functions in a child process that can be killed: for work on data that may be hostile."""
+"""Runs one of our own functions in a child process that can be killed: for work on possibly hostile data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANSWER_BYTES = 32 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """Of one child: time in seconds, memory in bytes. Files that it may write are limited to `file_bytes` each."""
+    """Limits of one child: time in seconds, memory in bytes, and `file_bytes` for each file that it writes."""
 
     time_s: float = 25.0
     memory_bytes: int = 1024 * 2**20
@@ -30,10 +30,10 @@ class ChildLimits:
 
 
 def call_in_child(target: str, payload: dict[str, Any], context: ToolContext, limits: ChildLimits, what: str) -> Any:
-    """Call `module:function` with the payload as keywords; both ways as JSON.
+    """Calls `module:function` with the payload as keywords; passes payload and result as JSON.
 
-    Raises ToolError with what the function said, or that `what` was stopped: on cancel, at the deadline, over a limit.
-    The child gets none of the environment but language, path and directory for temporary files.
+    Raises ToolError with the function's message, or that `what` was stopped: by cancel, deadline or a limit.
+    Of the environment, the child gets only language, path and the directory for temporary files.
     """
     child = _start()
     task = {"target": target, "payload": payload, "memory": limits.memory_bytes, "file": limits.file_bytes}
@@ -64,7 +64,7 @@ def _send(child: subprocess.Popen[bytes], data: bytes) -> None:
         child.stdin.write(data)
         child.stdin.close()
     except BrokenPipeError:
-        return  # it ended before it read; the missing answer is reported
+        return  # it ended before reading; the missing answer is reported
 
 
 def _answer(data: bytes, log: bytes, what: str) -> Any:

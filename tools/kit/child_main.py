@@ -1,4 +1,4 @@
-"""The start of a child process of `tools.kit.child`: limits itself, calls one function, and answers as JSON."""
+"""Entry point of a `tools.kit.child` process: limits itself, calls one function, and answers as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main() -> None:
     answer = json.dumps(_called(task["target"], task["payload"]), ensure_ascii=False, default=str)
     with open(answer_to, "wb") as stream:
         stream.write(answer.encode("utf-8", "replace"))
-    os._exit(0)  # without waiting for threads that a library left
+    os._exit(0)  # does not wait for threads that a library left
 
 
 def _limit(task: dict[str, Any]) -> None:
@@ -43,5 +43,5 @@ def _called(target: str, payload: dict[str, Any]) -> dict[str, Any]:
         return {"error": error.message, "retryable": error.retryable}
     except MemoryError:
         return {"error": "It needs too much memory. Ask for less."}
-    except Exception as error:  # whatever a library raises is told in one line
+    except Exception as error:  # any error of a library is reported in one line
         return {"error": f"It failed with {type(error).__name__}: {' '.join(str(error).split())[:500]}"}

@@ -1,4 +1,4 @@
-"""Watches a child process: bounds what it writes, and ends its whole tree on cancel, time-out or excess."""
+"""Watches a child process: limits its output, and kills its whole tree on cancel, time-out or excess."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOCKS, _MAPPINGS = 4096, 200_000
 
 @dataclass(slots=True)
 class Sink:
-    """Bytes read from a child up to a bound; what comes after is read and dropped, so that the child never blocks."""
+    """Collects bytes from a child up to a limit; reads and drops the rest, so that the child never blocks."""
 
     limit_bytes: int
     data: bytearray = field(default_factory=bytearray)
@@ -37,7 +37,7 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """What a child and all its descendants may use together."""
+    """Limits for a child and all its descendants together."""
 
     time_s: float
     memory_bytes: int
@@ -50,9 +50,9 @@ def watch(
     limits: TreeLimits,
     stopped: Callable[[], str | None],
 ) -> str | None:
-    """Wait for the child's end, reading its descriptors into the sinks; the tree is gone when this returns.
+    """Waits for the child's end, reading its descriptors into the sinks; kills the whole tree before returning.
 
-    Returns None when it ended by itself, else why it was ended: what `stopped` said, `out of time`, `out of memory`,
+    Returns None if it ended by itself, else why it was killed: what `stopped` said, `out of time`, `out of memory`,
     `too many processes`, `too many locks on files`, `too many memory mappings`.
     """
     ends_at = time.monotonic() + limits.time_s
@@ -76,7 +76,7 @@ def watch(
 
 @contextlib.contextmanager
 def ended(child: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """At the end of the block, also by an exception (a soft time limit, say), nothing of the child is left."""
+    """Kills the child's whole tree at the end of the block, also after an exception (such as a soft time limit)."""
     try:
         yield child
     finally:
@@ -100,7 +100,7 @@ def _read_ready(selector: selectors.BaseSelector, sinks: Mapping[int, Sink], wai
 
 
 def _drain(selector: selectors.BaseSelector, sinks: Mapping[int, Sink]) -> None:
-    """What was still in the pipes when the child ended."""
+    """Reads what was still in the pipes when the child ended."""
     for key in selector.get_map().values():
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(key.fd, 65536):
@@ -131,7 +131,7 @@ def _resident_bytes(process: psutil.Process) -> int:
 
 
 def kill_tree(child: subprocess.Popen[bytes]) -> None:
-    """End the child, its group and its descendants, and reap it. Safe to repeat."""
+    """Kills the child, its group and its descendants, and reaps it. Safe to repeat."""
     tree = _tree(child) if child.poll() is None else []
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)

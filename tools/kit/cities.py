@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """Invented weather and real sights of one city: `outdoors` suits dry weather, `indoors` rain, snow and storms."""
+    """One city's invented weather and real sights: `outdoors` for dry weather, `indoors` for rain, snow and storms."""
 
     name: str
     other_names: tuple[str, ...]
@@ -55,13 +55,13 @@ DEMO_NOTE = "Demo data: from a fixed table, not a real observation."
 
 
 def find_city(name: str) -> City | None:
-    """By any of its names, in any case; `Beijing, China` and `北京市` are Beijing."""
+    """Finds a city by any of its names, in any case; `Beijing, China` and `北京市` are Beijing."""
     key = " ".join(name.split(",")[0].split("，")[0].split()).casefold()
     return _BY_NAME.get(key) or _BY_NAME.get(key.removesuffix("市").removesuffix(" city"))
 
 
 def known_cities() -> str:
-    """The names for a sentence."""
+    """Returns the names for a sentence."""
     return ", ".join(city.name for city in CITIES)
 
 

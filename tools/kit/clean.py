@@ -1,4 +1,4 @@
-"""Text that every database and encoding takes: no null characters, no halves of surrogate pairs."""
+"""Makes text safe for every database and encoding: no null characters, no lone surrogates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(value: Any) -> Any:
-    """The same JSON value, with each such character in its texts replaced by the replacement character."""
+    """Returns the same JSON value, with each such character in its texts replaced by the replacement character."""
     if isinstance(value, str):
         return _UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, list):

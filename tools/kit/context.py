@@ -1,4 +1,4 @@
-"""What a tool may know and use of the run that calls it."""
+"""What a tool can know and use of the run that calls it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class ArtifactRef:
 
 
 class Artifacts(Protocol):
-    """Where a run's figures and files are kept."""
+    """Stores a run's figures and files."""
 
     def save(self, name: str, data: bytes, media_type: str) -> ArtifactRef:
-        """Keep the bytes under this name; the same name in the same tool call replaces what an earlier attempt left."""
+        """Stores the bytes under this name; the same name in the same tool call replaces an earlier attempt's file."""
 
 
 class Notes(Protocol):
@@ -37,11 +37,11 @@ class Notes(Protocol):
     def set(self, scope: str, name: str, text: str) -> None: ...
 
     def append(self, scope: str, name: str, text: str) -> None:
-        """Add a line; atomic against other runs of the batch."""
+        """Adds a line; atomic with respect to other runs of the batch."""
 
 
 class MemoryArtifacts:
-    """Artifacts for trying a tool by hand and for tests: they end with the process."""
+    """Artifacts for trying a tool by hand and for tests: lost when the process ends."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -52,7 +52,7 @@ class MemoryArtifacts:
 
 
 class MemoryNotes:
-    """Notes for trying a tool by hand and for tests: they end with the process."""
+    """Notes for trying a tool by hand and for tests: lost when the process ends."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], str] = {}
@@ -72,16 +72,16 @@ class MemoryNotes:
 
 
 def never_cancelled() -> bool:
-    """The `cancelled` of a context that nobody can cancel."""
+    """The `cancelled` of a context that cannot be cancelled."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Handed to functions that declare a parameter annotated `ToolContext`.
+    """Passed to functions with a parameter annotated `ToolContext`.
 
-    `idempotency_key` is the same for every attempt of this call: pass it to services that know such keys.
-    `deadline` is a `time.monotonic()` moment; `cancelled()` turns true when the run was cancelled or the worker stops.
+    `idempotency_key` is the same for every attempt of this call: pass it to services that support such keys.
+    `deadline` is a `time.monotonic()` value; `cancelled()` is true once the run is cancelled or the worker stops.
     """
 
     run_id: str = ""
@@ -96,11 +96,11 @@ class ToolContext:
     settings: Mapping[str, str] = field(default_factory=environment_settings)
 
     def remaining_s(self) -> float:
-        """Seconds until the deadline, 0 when it has passed, `inf` when there is none."""
+        """Returns the seconds until the deadline, 0 if it has passed, `inf` if there is none."""
         return max(0.0, self.deadline - time.monotonic())
 
     def stopped(self) -> str | None:
-        """Why the tool should stop now (`cancelled`, `out of time`), or None."""
+        """Returns why the tool should stop now (`cancelled`, `out of time`), or None."""
         if self.cancelled():
             return "cancelled"
         return "out of time" if self.remaining_s() == 0.0 else None

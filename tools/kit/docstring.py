@@ -1,4 +1,4 @@
-"""Reads a docstring into what a model is told: the description and one line for each parameter."""
+"""Reads a docstring as the model will see it: the description and one line for each parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARAMETERS = frozenset({"Args", "Arguments", "Parameters"})
 
 
 def read_docstring(text: str | None) -> tuple[str, dict[str, str]]:
-    """The description, and the parameters' descriptions by name. `Raises` is for programmers and is left out."""
+    """Returns the description, and the parameters' descriptions by name. Skips `Raises`, which is for programmers."""
     description: list[str] = []
     parameters: dict[str, str] = {}
     for title, lines in _sections(inspect.cleandoc(text or "")):
@@ -42,7 +42,7 @@ def _sections(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _parameters(lines: list[str]) -> dict[str, str]:
-    """`name: text` or `name (type): text`; lines indented deeper than the first continue the one before."""
+    """Reads `name: text` or `name (type): text`; lines indented deeper than the first continue the one before."""
     found: dict[str, list[str]] = {}
     indent = next((len(line) - len(line.lstrip()) for line in lines if line.strip()), 0)
     current: list[str] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 
 class ToolFailure(Exception):
-    """The text is written for the model. `retryable`: another attempt may do better with the same arguments."""
+    """Its text is written for the model. `retryable`: another attempt with the same arguments may succeed."""
 
     message = "The tool failed and said nothing."
     retryable = False
@@ -34,11 +34,11 @@ class ToolError(ToolFailure):
 
 
 class ToolCrashed(ToolError):
-    """A tool raised something else; `__cause__` holds it for the log."""
+    """The tool raised something else; `__cause__` holds it for the log."""
 
 
 class BadTool(Exception):
-    """A tool that cannot be offered to a model; the message says which one and how to mend it."""
+    """A tool that cannot be offered to a model; the message says which one and how to fix it."""
 
     def __init__(self, tool: str, reason: str) -> None:
         super().__init__(f"tool {tool}: {reason}")

@@ -1,4 +1,4 @@
-"""Says in a line for the model what a tool raised, whatever that was: also exits, groups and what cannot be shown."""
+"""Describes anything a tool raised in a line for the model: also exits, groups and errors that cannot be shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEAVES = 8
 
 
 def described(error: BaseException) -> str:
-    """`Kind: message`; of a group each failure in it, of an exit what was said before it."""
+    """Returns `Kind: message`; for a group each failure in it, for an exit what was printed before it."""
     if isinstance(error, BaseExceptionGroup):
         return _group(error)
     if isinstance(error, SystemExit):
@@ -21,12 +21,12 @@ def described(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Its own text, bounded; "" without one."""
+    """Returns the error's own text, shortened; "" if it has none."""
     return shown(error, str)
 
 
 def shown(value: object, how: Any = repr) -> str:
-    """Text of a value whose own methods may fail or be endless."""
+    """Returns the text of a value whose own methods may fail or return endless text."""
     try:
         text: str = how(value)
     except Exception as problem:  # the value's own code
@@ -38,7 +38,7 @@ def shown(value: object, how: Any = repr) -> str:
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The failures in a group, however deep; any other error is its own leaf."""
+    """Yields the failures in a group, however deep; any other error yields itself."""
     waiting = [error]
     while waiting:
         one = waiting.pop()
@@ -55,7 +55,7 @@ def _group(error: BaseExceptionGroup[BaseException]) -> str:
 
 
 def _exit(error: SystemExit) -> str:
-    """A parser of a command line has said more than the code: its message and usage, or its help."""
+    """Describes an exit: a command-line parser printed more than the code, namely a message and usage, or help."""
     code = error.code
     if isinstance(code, str) and code:
         return f"{type(error).__name__}: {shown(code, str)}"
@@ -64,7 +64,7 @@ def _exit(error: SystemExit) -> str:
 
 
 def _parser_text(trace: TracebackType | None) -> str:
-    """What `argparse` and `optparse` print before they exit, from the calls that led to it."""
+    """Returns what `argparse` or `optparse` printed before exiting, taken from the calls that led to it."""
     found = ""
     while trace is not None:
         if trace.tb_frame.f_globals.get("__name__") in {"argparse", "optparse"}:

@@ -1,4 +1,4 @@
-"""Evaluates arithmetic exactly and in bounded time: whole numbers and fractions stay exact."""
+"""Evaluates arithmetic exactly and in bounded time: integers and fractions stay exact."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 def evaluate(expression: str) -> Number:
-    """The value of one expression. Raises FormulaError with a reason for the reader; never takes long."""
+    """Returns the value of one expression, quickly. Raises FormulaError with a reason for the reader."""
     if len(expression) > MAX_CHARS:
         raise FormulaError(f"the expression has {len(expression):,} characters; at most {MAX_CHARS:,} are allowed")
     tree = _parse(tidy(expression))
@@ -126,7 +126,7 @@ def _call(node: ast.Call) -> Number:
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:
-    """`sum([1, 2])` and `sum(1, 2)` mean the same."""
+    """Returns the arguments, since `sum([1, 2])` and `sum(1, 2)` mean the same."""
     if len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         return node.args[0].elts
     return node.args

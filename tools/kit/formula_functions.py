@@ -1,4 +1,4 @@
-"""The functions and constants of the calculator: exact where the result is, refused where it would be huge."""
+"""The calculator's functions and constants: exact if the result is, refused if it would be huge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tools.kit.numbers import MAX_DIGITS, FormulaError, Number, exact_square_root, power, too_large
 
 MANY = 1_000
-"""How many arguments a function such as `sum` takes."""
+"""The most arguments that a function such as `sum` takes."""
 
 CONSTANTS: dict[str, Number] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
@@ -95,7 +95,7 @@ def _natural(function: Callable[[float], float]) -> Callable[[Number], float]:
 
 
 def _circular(function: Callable[[float], float]) -> Callable[[Number], float]:
-    """Rounded at 15 decimals: pi is only nearly pi, and sin(pi) should be 0."""
+    """Rounds to 15 decimals: the float pi is inexact, and sin(pi) should be 0."""
     return lambda value: round(function(float(value)), 15)
 
 
@@ -142,4 +142,4 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     "tanh": (_natural(math.tanh), 1, 1),
     "trunc": (math.trunc, 1, 1),
 }
-"""Each with the fewest and the most arguments it takes."""
+"""Each with the fewest and the most arguments that it takes."""

@@ -1,4 +1,4 @@
-"""Reads the ways in which people and models write arithmetic into one form that Python's parser knows."""
+"""Converts the ways in which people and models write arithmetic into a form that Python's parser reads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?![\w.])")
 
 
 def tidy(text: str) -> str:
-    """Signs of print (× ÷ − √), `^` for power, `15% of 80`, `1,234,567` without functions, a trailing `=` or `= ?`."""
+    """Converts typographic signs (× ÷ − √), `^`, `15% of 80`, `1,234,567` without functions, a final `=` or `= ?`."""
     text = without_question(text).translate(_SIGNS).replace("\x00", "**")
     if not re.search(r"[A-Za-z]\w*\s*\(|\[", text):
         text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
@@ -47,5 +47,5 @@ def tidy(text: str) -> str:
 
 
 def without_question(text: str) -> str:
-    """Without the `=` or `= ?` and the quoting that models leave around a formula."""
+    """Returns a formula without the `=` or `= ?` and the quoting that models put around it."""
     return re.sub(r"\s*[=＝]\s*[?？]?\s*$", "", text.strip().strip("`$").strip())

@@ -8,6 +8,6 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def graphemes(text: str) -> list[str]:
-    """The text in user-perceived characters: Unicode's extended grapheme clusters."""
+    """Splits the text into user-perceived characters: Unicode's extended grapheme clusters."""
     found: list[str] = _CLUSTER.findall(text)
     return found

@@ -1,4 +1,4 @@
-"""Reads JSON that a model wrote as text where the schema leaves no other reading."""
+"""Parses JSON that a model wrote as text, if the schema leaves no other reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BY_TYPE: dict[type, str] = {
 
 
 def mended(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int = 0) -> Any:
-    """The value with such texts read; a text that the schema allows as text, or that does not fit, stays as it is."""
+    """Returns the value with such texts parsed; a text that the schema allows, or that does not fit, stays as it is."""
     schema = _resolved(schema, definitions)
     if depth > _DEPTH:
         return value
@@ -40,7 +40,7 @@ def mended(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]
 
 
 def kinds(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> frozenset[str]:
-    """The kinds of JSON that the schema allows; all of them where it does not say."""
+    """Returns the kinds of JSON that the schema allows; all of them if it does not say."""
     return _kinds(schema, definitions, 0)
 
 
@@ -58,7 +58,7 @@ def _kinds(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int
 
 
 def _read(text: str, allowed: frozenset[str]) -> Any:
-    """What the text means as JSON of an allowed kind; the text where it means none, or may be meant as it is."""
+    """Returns the text parsed as JSON of an allowed kind; the text itself if it is none, or may be meant literally."""
     if "string" in allowed:
         return text
     try:
@@ -71,7 +71,7 @@ def _read(text: str, allowed: frozenset[str]) -> Any:
 
 
 def _branch(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a union the only choice for values of this kind; an empty schema where several are."""
+    """Returns a union's only branch for values of this kind; an empty schema if there are several."""
     choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if not choices:
         return schema

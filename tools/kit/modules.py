@@ -1,4 +1,4 @@
-"""Imports modules of tools: by name, or by the path of a file or directory."""
+"""Imports tool modules: by name, or by the path of a file or directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import ModuleType
 
 OURS = frozenset({"api", "stepmill", "tools", "worker"})
 _directories: set[Path] = set()
-"""Of the files that were named by path."""
+"""Directories of the files that were named by path."""
 
 
 class BadModule(Exception):
@@ -21,12 +21,12 @@ class BadModule(Exception):
 
 
 def is_path(entry: str) -> bool:
-    """Whether it names a file or directory: it has a slash, begins with a dot, or ends in `.py`."""
+    """Whether the entry names a file or directory: it has a slash, begins with a dot, or ends in `.py`."""
     return os.sep in entry or entry.startswith((".", "~")) or entry.endswith(".py")
 
 
 def expanded(entry: str) -> list[str]:
-    """The files of a directory; any other entry, packages included, stands for itself. Raises BadModule."""
+    """Returns the files of a directory; any other entry, packages included, as it is. Raises BadModule."""
     path = Path(entry).expanduser().absolute()
     if not is_path(entry):
         return [entry]
@@ -41,7 +41,7 @@ def expanded(entry: str) -> list[str]:
 
 
 def load(entry: str) -> ModuleType:
-    """Imports an entry of `expanded`. Raises BadModule, and whatever the module raises."""
+    """Imports an entry of `expanded`. Raises BadModule, and anything that the module raises."""
     return _load_file(Path(entry)) if is_path(entry) else _load_named(entry)
 
 
@@ -50,7 +50,7 @@ def _load_named(name: str) -> ModuleType:
         raise BadModule(f"`{name}` is stepmill's own package; name your file by its path, such as ./{name}.py")
     top = name.partition(".")[0]
     if top not in sys.modules and find_spec(top) is None and _beside(Path.cwd(), top):
-        _search_last(Path.cwd())  # where the command is run
+        _search_last(Path.cwd())  # the directory in which the command runs
     found = find_spec(top)
     if (found is None or found.origin is None) and Path(name).is_dir():
         raise BadModule(f"`{name}` has no __init__.py; name the directory by its path, such as ./{name}")
@@ -73,7 +73,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _free_name(stem: str, file: Path) -> str:
-    """Its stem, under which its neighbours import it; another where Python or a package has that name."""
+    """Returns the file's stem, by which its neighbours import it; another name if Python or a package has that one."""
     taken = _origin(stem)
     if taken is None or _same(taken, file):
         return stem
@@ -97,13 +97,13 @@ def _run(name: str, file: Path, package: bool) -> ModuleType:
 
 
 def _search_last(directory: Path) -> None:
-    """Its modules can be imported, and hide none of anybody else's."""
+    """Makes its modules importable, after all others, so that they hide none."""
     if str(directory) not in sys.path:
         sys.path.append(str(directory))
 
 
 def _refuse_shadowed(file: Path, root: Path, seen: set[Path]) -> None:
-    """Raises BadModule where it, or a neighbour that it imports, imports a neighbour that Python would not load."""
+    """Raises BadModule if the file, or a neighbour it imports, imports a neighbour that Python would not load."""
     if file in seen or not file.is_file() or file.suffix != ".py":
         return
     seen.add(file)
@@ -124,11 +124,11 @@ def _refuse_shadowed(file: Path, root: Path, seen: set[Path]) -> None:
 
 
 def _imports(file: Path) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Line, module, and the names taken from it, of each import that begins at the top."""
+    """Yields line, module, and imported names of each absolute import."""
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError):
-        return  # running it says so, with the line
+        return  # running the file reports the error, with its line
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, ()) for alias in node.names)
@@ -137,13 +137,13 @@ def _imports(file: Path) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 
 def _is_public(module: str, names: tuple[str, ...], neighbour: Path) -> bool:
-    """Whether it can only mean `tools.base`, which tools are made with."""
+    """Whether the import can only mean `tools.base`, with which tools are made."""
     meant = module == "tools.base" or (module == "tools" and names == ("base",))
     return meant and not (neighbour.name == "__init__.py" and neighbour.with_name("base.py").is_file())
 
 
 def _origin(top: str) -> Path | None:
-    """The file that Python has loaded, or would load, under the name; None where there is none."""
+    """Returns the file that Python has loaded, or would load, under the name; None if there is none."""
     loaded = sys.modules.get(top)
     try:
         origin = getattr(loaded, "__file__", None) if loaded is not None else getattr(find_spec(top), "origin", None)

@@ -1,4 +1,4 @@
-"""Numbers of the calculator: exact while they can be, bounded in size, printed as people write them."""
+"""The calculator's numbers: exact while possible, limited in size, printed as people write them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 Number = int | float | Fraction | bool
 
 MAX_DIGITS = 4_000
-"""Digits of the largest whole number (and numerator or denominator); more is useless to a reader."""
+"""Digits of the largest integer (and numerator or denominator); more would be useless to a reader."""
 MAX_BITS = int(MAX_DIGITS * math.log2(10))
 SHOWN_DECIMALS = 30
 
 
 class FormulaError(Exception):
-    """Why the expression has no value here, as the second half of a sentence."""
+    """Why the expression has no value, worded as the second half of a sentence."""
 
 
 def too_large(digits: float) -> FormulaError:
-    """For results that must not even be computed."""
+    """Returns the error for results that must not even be computed."""
     size = f"about {digits:,.0f}" if digits < 1e15 else f"about {digits:.0e}"
     return FormulaError(f"the result would have {size} digits; at most {MAX_DIGITS:,} are allowed")
 
 
 def limited(value: Any) -> Number:
-    """The value as an int where it is whole, if it is a real number within the size limit."""
+    """Returns the value, as an int if it is whole; raises if it is not a real number within the size limit."""
     if isinstance(value, complex):
         raise FormulaError("the result is not a real number")
     if isinstance(value, float):
@@ -48,7 +48,7 @@ def _finite(value: float) -> float:
 
 
 def power(base: Number, exponent: Number) -> Any:
-    """Exact for whole exponents, refused before it is computed where it would be huge."""
+    """Returns the power, exact for whole exponents; refuses huge results before computing them."""
     if isinstance(base, float) or isinstance(exponent, float | Fraction):
         return _root(base, exponent) if isinstance(exponent, Fraction) else float(base) ** float(exponent)
     digits = math.log10(max(abs(base.numerator), base.denominator)) * abs(exponent)
@@ -60,7 +60,7 @@ def power(base: Number, exponent: Number) -> Any:
 
 
 def _root(base: Number, exponent: Fraction) -> Any:
-    """A square root that comes out even stays exact: 16 ** 0.5 is 4."""
+    """Returns a root; an exact square root stays exact: 16 ** 0.5 is 4."""
     if exponent == Fraction(1, 2) and not isinstance(base, float) and base >= 0:
         exact = exact_square_root(Fraction(base))
         if exact is not None:
@@ -69,13 +69,13 @@ def _root(base: Number, exponent: Fraction) -> Any:
 
 
 def exact_square_root(value: Fraction) -> Fraction | None:
-    """The root where it is a fraction itself."""
+    """Returns the root if it is a fraction; else None."""
     top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
     return Fraction(top, bottom) if top * top == value.numerator and bottom * bottom == value.denominator else None
 
 
 def show(value: Number) -> str:
-    """As people write it: all digits of whole numbers and of decimals that end, else 15 significant digits."""
+    """Writes a number as people do: all digits of integers and of finite decimals, else 15 significant digits."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -88,7 +88,7 @@ def show(value: Number) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """All decimals where they end soon, else 15 significant digits."""
+    """Writes all decimals if they end soon, else 15 significant digits."""
     exact = Context(prec=MAX_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
     divided = exact.divide(Decimal(value.numerator), Decimal(value.denominator))
     exponent = divided.normalize(exact).as_tuple().exponent

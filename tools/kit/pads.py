@@ -1,4 +1,4 @@
-"""Where notes are kept: the run's own scratchpad, or a named pad that the runs of a batch share."""
+"""Chooses where notes are kept: the run's own scratchpad, or a named pad that a batch's runs share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ MAX_PAD_CHARS = 100_000
 
 
 def pad(context: ToolContext, name: str | None) -> tuple[str, str, str]:
-    """Scope and name for the context's notes, and how to call the pad in a sentence.
+    """Returns scope and name for the context's notes, and the pad's name for a sentence.
 
-    A run outside a batch keeps its named pads to itself.
+    A run outside a batch does not share its named pads.
     """
     key = (name or "").strip().casefold()
     if not key:

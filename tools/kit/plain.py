@@ -1,4 +1,4 @@
-"""Turns whatever a tool returned into plain JSON values, bounded. numpy and pandas need not be there."""
+"""Turns anything a tool returned into plain JSON values of limited size. numpy and pandas are optional."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.kit.failures import described, shown
 
 _VALUES = 100_000
 _FIELDS = 50
-"""An object is cut only behind these: rows of a table stay whole."""
+"""An object is cut only after this many fields: rows of a table stay whole."""
 
 _DEPTH = 30
 _LARGEST_BITS = 14_000
@@ -26,12 +26,12 @@ ROWS, COLUMNS = 500, 60
 
 
 def plain(value: object) -> Any:
-    """Numbers, texts, lists and objects with texts for names. Raises ToolError for what has no text at all."""
+    """Returns numbers, texts, lists and objects with text keys. Raises ToolError for a value without any text form."""
     return _Plain().of(value, 0, ())
 
 
 def library(value: object) -> str:
-    """The package that its type comes from."""
+    """Returns the package that the value's type comes from."""
     return type(value).__module__.partition(".")[0]
 
 
@@ -121,7 +121,7 @@ class _Plain:
         return shown(value, str)
 
     def _object(self, value: object, depth: int, above: tuple[int, ...]) -> Any:
-        """By its own text; without one, by its attributes."""
+        """Shows an object by its own text; without one, by its attributes."""
         if type(value).__repr__ is not object.__repr__:
             return shown(value)
         attributes = getattr(value, "__dict__", None)
@@ -144,7 +144,7 @@ def _digits(value: int) -> int:
 
 
 def _text(value: object) -> str | None:
-    """Of what is best read as a text; None for what is made of parts."""
+    """Returns the text of a value that is best read as text; None for one that consists of parts."""
     if isinstance(value, dt.datetime | dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, dt.timedelta):
@@ -179,7 +179,7 @@ def _bytes(value: bytes) -> str:
 
 
 def _in_order(values: Iterable[Any]) -> list[Any]:
-    """Sets have no order of their own; the same set is to read the same."""
+    """Sorts a set, so that equal sets read the same."""
     found = list(values)
     try:
         return sorted(found)
@@ -188,7 +188,7 @@ def _in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def frame_lines(value: Any) -> tuple[list[str], list[list[Any]], str]:
-    """Columns, rows and a note on what is left out; with the index where it says more than the row's number."""
+    """Returns columns, rows and a note on omissions; keeps an index that is more than row numbers."""
     frame = value.to_frame() if is_series(value) else value
     cut = frame.iloc[:ROWS, :COLUMNS]
     plain_index = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
@@ -211,7 +211,7 @@ def _name(column: Any) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """None for what is missing; compound cells as JSON."""
+    """Returns None for a missing value; compound cells as JSON."""
     if library(value) == "pandas" and type(value).__name__ in {"NAType", "NaTType"}:
         return None
     return None if isinstance(value, float) and math.isnan(value) else plain(value)

@@ -1,4 +1,4 @@
-"""Ends what a process has started, however deep."""
+"""Kills what a process has started, however deep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psutil
 
 
 def descendants(pid: int | None = None) -> list[psutil.Process]:
-    """The descendants of a process, of this one by default; none where it has ended."""
+    """Returns the descendants of a process, of this one by default; none if it has ended."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.Error:
@@ -17,12 +17,12 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
 
 
 def kill_descendants(pid: int | None = None) -> None:
-    """Kills them all, without waiting. One that begins meanwhile may be missed."""
+    """Kills all descendants, without waiting. May miss one that starts meanwhile."""
     kill(descendants(pid))
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """Kills these, and takes it well if they have ended by themselves."""
+    """Kills these processes; ignores those that have already ended."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.kill()

@@ -1,4 +1,4 @@
-"""Writes a schema's definitions where they are used; only those that contain themselves stay `$ref`s."""
+"""Replaces `$ref`s in a schema by their definitions; only definitions that contain themselves stay `$ref`s."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _PREFIX = "#/$defs/"
 
 
 class _TooLarge(Exception):
-    """Definitions in definitions multiply."""
+    """Nested definitions multiplied beyond the limit."""
 
 
 def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same schema; as it was where it would become too large. Mappings of discriminators are dropped."""
+    """Returns the schema with references replaced; unchanged if it would be too large. Drops discriminators."""
     definitions: Mapping[str, Any] = schema.get("$defs", {})
     kept = {name for name in definitions if name in _reached(definitions, name)}
     body = {key: value for key, value in schema.items() if key != "$defs"}

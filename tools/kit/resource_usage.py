@@ -1,4 +1,4 @@
-"""Counts what a tree of processes makes the kernel hold: memory, sockets, locks, mappings."""
+"""Counts what a process tree makes the kernel hold: memory, sockets, locks, mappings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LISTING_BYTES = 4 * 2**20
 
 
 def held_bytes(pids: Sequence[int]) -> int:
-    """What the processes hold together. Pages that several share count for each of them."""
+    """Returns the bytes that the processes hold together. Shared pages count once per process."""
     return sum(map(_process_bytes, pids)) + sockets(pids) * _socket_bytes()
 
 
 def _process_bytes(pid: int) -> int:
-    """Of the process, or of a thread that lives on after the first one has ended."""
+    """Returns the bytes of a process, or of a thread that lives on after its main thread has ended."""
     counted = _counted_bytes(f"/proc/{pid}")
     if counted is None:
         threads = (_counted_bytes(f"/proc/{pid}/task/{thread}") for thread in _listed(f"/proc/{pid}/task"))
@@ -35,7 +35,7 @@ def _listed(directory: str) -> list[str]:
 
 
 def _counted_bytes(entry: str) -> int | None:
-    """None when it has no memory: it ended."""
+    """Returns None if the process has no memory: it ended."""
     try:
         lines = Path(entry, "status").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -45,9 +45,9 @@ def _counted_bytes(entry: str) -> int | None:
 
 
 def sockets(pids: Sequence[int]) -> int:
-    """Unix sockets of the tree's own network namespace, those on their way in messages included; 0 without one."""
+    """Counts Unix sockets in the tree's own network namespace, also those in transit; 0 if it has none."""
     ours = _network(os.getpid())
-    for pid in reversed(pids):  # the innermost last
+    for pid in reversed(pids):  # the innermost process comes last
         theirs = _network(pid)
         if theirs is not None and theirs != ours:
             return max(0, _start_of(f"/proc/{pid}/net/unix").count(b"\n") - 1)
@@ -62,18 +62,18 @@ def _network(pid: int) -> int | None:
 
 
 def _socket_bytes() -> int:
-    """What can lie in a socket: its buffer, and one message that began to fit."""
+    """Returns what a socket can hold: its buffer, and one message that still began to fit."""
     default = _start_of("/proc/sys/net/core/wmem_default")
     return max(_DEFAULT_SOCKET_BYTES, int(default or 0)) * 3 // 2
 
 
 def locks(pids: Collection[int]) -> int:
-    """Locks on parts of files that the processes hold or wait for."""
+    """Counts file locks that the processes hold or wait for."""
     return sum(int(holder) in pids for holder in _HOLDER.findall(_start_of("/proc/locks")))
 
 
 def mappings(pids: Iterable[int]) -> int:
-    """Pieces of address space; the kernel keeps a record of each, however small it is."""
+    """Counts memory mappings; the kernel keeps a record of each, however small it is."""
     return sum(_start_of(f"/proc/{pid}/maps").count(b"\n") for pid in pids)
 
 

@@ -1,4 +1,4 @@
-"""Turns what a tool's function returned into an observation that a model reads well."""
+"""Turns a tool function's return value into an observation that a model can read well."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _ITEMS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that a tool hands back; it becomes an artifact of the run."""
+    """A file that a tool returns; it becomes an artifact of the run."""
 
     name: str
     data: bytes | str = field(repr=False)
     media_type: str = ""
 
     def type_or_guess(self) -> str:
-        """The media type given, else the one its name suggests."""
+        """Returns the given media type, else the one its name suggests."""
         return self.media_type or mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A finished call: the text for the model and the files kept. `left_out_chars` > 0 when the text was cut."""
+    """A finished call: the text for the model and the files kept. `left_out_chars` > 0 if the text was cut."""
 
     observation: str
     artifacts: tuple[ArtifactRef, ...] = ()
@@ -42,14 +42,14 @@ class ToolResult:
 
 
 def parts_of(value: object) -> Sequence[str | File] | ToolResult:
-    """Text as it is, tables as Markdown, other data as compact JSON; files stay files."""
+    """Returns text as it is, tables as Markdown, other data as compact JSON; files stay files."""
     if isinstance(value, ToolResult):
         return value
     return [part if isinstance(part, File) else _text(part) for part in _parts(value)]
 
 
 def keep(parts: Sequence[str | File] | ToolResult, artifacts: Artifacts) -> ToolResult:
-    """The parts as one text, in which files are kept as artifacts and named."""
+    """Returns the parts as one text; stores files as artifacts and names them in it."""
     if isinstance(parts, ToolResult):
         return parts
     texts: list[str] = []
@@ -63,17 +63,17 @@ def keep(parts: Sequence[str | File] | ToolResult, artifacts: Artifacts) -> Tool
 
 
 def safe_name(name: str) -> str:
-    """A plain file name that is safe in paths, addresses and headers."""
+    """Returns a plain file name that is safe in paths, addresses and headers."""
     return re.sub(r"[^\w.-]+", "_", name.replace("/", "_")).strip("._")[-100:] or "file"
 
 
 def describe(ref: ArtifactRef) -> str:
-    """One line that tells the model about a kept file and how to link it."""
+    """Returns one line that tells the model about a stored file and how to link it."""
     return f"Saved file {ref.name} ({ref.media_type}, {ref.size_bytes:,} bytes): {ref.uri}"
 
 
 def _parts(value: object) -> Sequence[object]:
-    """What holds files is read part by part; anything else is one part."""
+    """Splits a value that holds files into its parts; any other value is one part."""
     if isinstance(value, bytes | bytearray | memoryview):
         return [File("result.bin", bytes(value))]
     if isinstance(value, Iterator):
@@ -84,7 +84,7 @@ def _parts(value: object) -> Sequence[object]:
 
 
 def _first(values: Iterator[object]) -> list[object]:
-    """It may be endless."""
+    """Returns the first items of an iterator, which may be endless, and a note if there are more."""
     found = list(itertools.islice(values, _ITEMS + 1))
     return found if len(found) <= _ITEMS else [*found[:_ITEMS], f"… and more than these {_ITEMS:,}"]
 
@@ -116,7 +116,7 @@ def _frame_text(value: object) -> str:
 
 
 def is_table(value: Any) -> bool:
-    """A non-empty list of objects whose values are all plain."""
+    """Whether the value is a non-empty list of objects whose values are all plain."""
     return isinstance(value, list) and bool(value) and all(_is_row(row) for row in value)
 
 
@@ -125,13 +125,13 @@ def _is_row(row: Any) -> bool:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A compact Markdown table; the columns are those of all rows, in order of first sight."""
+    """Returns a compact Markdown table; its columns are those of all rows, in order of first appearance."""
     columns = list(dict.fromkeys(column for row in rows for column in row))
     return "\n".join(markdown_lines(columns, [[row.get(column) for column in columns] for row in rows]))
 
 
 def markdown_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """The lines of a Markdown table; columns may share a name."""
+    """Returns the lines of a Markdown table; columns may share a name."""
     written = ["| " + " | ".join(_cell(cell) for cell in line) + " |" for line in (columns, *rows)]
     return [written[0], "|" + " --- |" * len(columns), *written[1:]]
 
@@ -144,9 +144,9 @@ def _cell(value: object) -> str:
 
 
 def shorten(text: str, limit_chars: int, hint: str) -> tuple[str, int]:
-    """Cut the middle out of a text over the limit; returns it with a note and how many characters were left out.
+    """Cuts the middle out of a text over the limit; returns it with a note, and the number of characters left out.
 
-    The beginning gets three quarters of the room, since the end often holds the error or the total.
+    The beginning gets three quarters of the space, since the end often holds the error or the total.
     """
     if len(text) <= limit_chars:
         return text, 0

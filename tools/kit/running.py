@@ -1,4 +1,4 @@
-"""Runs a tool's function, and whatever of its code runs before and after, so that nothing it raises gets further."""
+"""Runs a tool's function, and its other code before and after, and contains whatever it raises."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LAST_WORDS_S = 1.0
 _ITEMS = 50_000
 _POOLS = ("billiard", "celery")
 _HANDLER = ("billiard.common", "_shutdown_cleanup")
-"""What a pool's process does on SIGTERM: it raises SystemExit."""
+"""The pool process's SIGTERM handler, which raises SystemExit."""
 _THE_WORKERS_OWN = frozenset({"SoftTimeLimitExceeded", "WorkerShutdown", "WorkerTerminate"})
-"""Raised into a tool by the pool that runs it; by name, since tools know nothing of Celery."""
+"""Exceptions that the pool raises into a tool; by name, since tools do not import Celery."""
 
 
 def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolContext, tool: str) -> Any:
-    """What the function returned, awaited. Raises whatever it raises: call it within `guarded`."""
+    """Returns the function's result, awaited if needed. Raises whatever it raises: call it within `guarded`."""
     value = function(**keywords)
     if inspect.isasyncgen(value):
         value = _collected(value)
@@ -36,9 +36,9 @@ def run(function: Callable[..., Any], keywords: dict[str, Any], context: ToolCon
 
 @contextlib.contextmanager
 def guarded(tool: str) -> Iterator[None]:
-    """Only ToolFailure comes out of the tool's code within, and what a signal or the pool raised into it.
+    """Lets only ToolFailure out of the tool's code, and what a signal or the pool raised into it.
 
-    Exits, cancellations and interrupts that the tool raises by itself are failures like any other.
+    Exits, cancellations and interrupts that the tool itself raises are failures like any other.
     """
     with _interrupts() as interrupts:
         try:
@@ -54,7 +54,7 @@ def guarded(tool: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Notes each real Ctrl-C, so that it is told apart from a KeyboardInterrupt that the tool raises."""
+    """Records real Ctrl-C signals, to distinguish them from a KeyboardInterrupt that the tool raises."""
     noted: list[int] = []
     before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(before):
@@ -85,7 +85,7 @@ def _of_a_pool(module: str) -> bool:
 
 
 def _functions(trace: TracebackType | None) -> Iterator[tuple[object, str]]:
-    """Module and name of each function that it passed through. `sys.exit` itself is the pool's, in its processes."""
+    """Yields module and name of each function in the traceback. In pool processes, the pool replaces `sys.exit`."""
     while trace is not None:
         yield trace.tb_frame.f_globals.get("__name__"), trace.tb_frame.f_code.co_name
         trace = trace.tb_next
@@ -109,7 +109,7 @@ async def _awaited(value: Awaitable[T]) -> T:
 
 
 async def _collected(values: Any) -> list[Any]:
-    """It may be endless; what `results` shows of an iterator is less."""
+    """Collects an async generator's items up to a limit, since it may be endless; `results` shows fewer."""
     found: list[Any] = []
     async for value in values:
         found.append(value)
@@ -119,7 +119,7 @@ async def _collected(values: Any) -> list[Any]:
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
-    """The coroutine's result, from synchronous code; cancelled with a ToolError when the context says stop."""
+    """Returns the coroutine's result to synchronous code; cancels it with a ToolError if the context says stop."""
     return (_in_a_thread if _on_one_already() else _on_a_loop)(coroutine, context, tool)
 
 
@@ -132,14 +132,14 @@ def _on_one_already() -> bool:
 
 
 def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
-    """For callers that are themselves on a loop, such as a notebook or an async test."""
+    """Runs the coroutine for a caller that is itself on a loop, such as a notebook or an async test."""
     outcome: list[T] = []
     failure: list[BaseException] = []
 
     def work() -> None:
         try:
             outcome.append(_on_a_loop(coroutine, context, tool))
-        except BaseException as error:  # carried over to the caller's thread below
+        except BaseException as error:  # passed on to the caller's thread below
             failure.append(error)
 
     thread = threading.Thread(target=work, name=f"tool-{tool}")
@@ -151,7 +151,7 @@ def _in_a_thread(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: 
 
 
 def _on_a_loop(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: str) -> T:
-    """On a loop of its own, which ends with the call: also where something on it does not let itself be cancelled."""
+    """Runs the coroutine on a new loop that ends with the call, even if something on it refuses to be cancelled."""
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(_until_stopped(coroutine, context, tool))
@@ -162,7 +162,7 @@ def _on_a_loop(coroutine: Coroutine[Any, Any, T], context: ToolContext, tool: st
 
 
 async def _ended(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancels what the tool left running and gives it a moment."""
+    """Cancels the tasks that the tool left running and waits briefly for them."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -16,7 +16,7 @@ from tools.kit.references import inlined
 
 
 def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
-    """`{"type": "object", "properties": …, "required": […]}`; raises BadTool for what is not JSON."""
+    """Returns `{"type": "object", "properties": …, "required": […]}`; raises BadTool for types that are not JSON."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", PydanticJsonSchemaWarning)
@@ -32,7 +32,7 @@ def schema_of(model: type[BaseModel], tool_name: str) -> dict[str, Any]:
 
 
 def text_parameter(schema: Mapping[str, Any]) -> str | None:
-    """Where plain text goes: the only required string, else the only string; None where there is a choice."""
+    """Returns the parameter for plain text: the only required string, else the only string; None if it is ambiguous."""
     strings = [
         name for name, part in schema["properties"].items() if part.get("type") == "string" and "enum" not in part
     ]
@@ -44,7 +44,7 @@ def text_parameter(schema: Mapping[str, Any]) -> str | None:
 
 
 def _tidy(part: Any) -> Any:
-    """Without pydantic's titles; `X or null, null by default` becomes optional X, since null counts as not given."""
+    """Drops pydantic's titles; makes `X or null, null by default` an optional X, since null counts as not given."""
     if isinstance(part, list):
         return [_tidy(item) for item in part]
     if not isinstance(part, dict):
@@ -65,7 +65,7 @@ def _without_null(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_parameters(schema: Mapping[str, Any]) -> str:
-    """One line that says what is allowed: `expression (string, required), digits (integer)`."""
+    """Describes what is allowed in one line: `expression (string, required), digits (integer)`."""
     if not schema["properties"]:
         return "It takes no arguments."
     parts = [
@@ -76,7 +76,7 @@ def describe_parameters(schema: Mapping[str, Any]) -> str:
 
 
 def type_words(part: Mapping[str, Any], depth: int = 3) -> str:
-    """A parameter's type for a sentence: `integer`, `one of "a", "b"`, `list of {"x": integer}`."""
+    """Describes a parameter's type for a sentence: `integer`, `one of "a", "b"`, `list of {"x": integer}`."""
     if "enum" in part or "const" in part:
         choices = part.get("enum", [part.get("const")])
         return "one of " + ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)

@@ -1,4 +1,4 @@
-"""Keeps the worker's secrets out of observations: the values of its secret settings are masked in any text."""
+"""Keeps the worker's secrets out of observations: masks the values of its secret settings in any text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _PASSWORD_IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s:]*:([^@\s/]+)@", 
 _WORDS = re.compile(r"(?!sk-)[A-Za-z]+(?:[-_][A-Za-z]+)*")
 MASK = "[hidden]"
 SHORTEST_CHARS = 6
-"""Shorter values are no secrets worth the name, and masking them would spoil ordinary text."""
+"""Shorter values are hardly secrets, and masking them would spoil ordinary text."""
 SHORTEST_KEY_CHARS = 16
-"""Shorter keys are stand-ins such as `ollama` or `lm-studio`, which stay where they are part of a result."""
+"""Shorter keys are placeholders such as `ollama` or `lm-studio`, which are left in results."""
 
 
 def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
-    """Values of variables named like secrets, and passwords inside addresses."""
+    """Yields the values of variables named like secrets, and passwords in addresses."""
     for name, value in environment.items():
         if _SECRET_NAME.search(name):
             yield value
@@ -28,9 +28,9 @@ def secret_values(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def mask_secrets(text: str, environment: Mapping[str, str] | None = None, *, in_error: bool = False) -> str:
-    """The text with every secret of the environment (the process's own by default) replaced.
+    """Returns the text with every secret of the environment (by default the process's own) replaced.
 
-    Short ones that are ordinary words (a password `postgres`, a key `ollama`) are replaced in errors only.
+    Short secrets that are ordinary words (a password `postgres`, a key `ollama`) are replaced in errors only.
     """
     values = set(secret_values(variables() if environment is None else environment))
     for value in sorted(values, key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""A function's parameters as a pydantic model: the schema shown to the model, and the check of what comes back."""
+"""A function's parameters as a pydantic model: makes the schema for the model, and checks the arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.kit.context import ToolContext
 from tools.kit.errors import BadTool
 
 _PREFIX = "arg_"
-"""Fields are named apart, so that a parameter may be called `schema`, `json` or `_x` without hiding the model's own."""
+"""Prefix of fields, so that a parameter may be called `schema`, `json` or `_x` without hiding the model's own."""
 
 
 class _Arguments(BaseModel):
@@ -23,14 +23,14 @@ class _Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How to check arguments and how to call: `whole` names the parameter that takes the model as one object."""
+    """Checks arguments and prepares the call: `whole` names the parameter that takes the model as one object."""
 
     model: type[BaseModel]
     whole: str | None
     context: str | None
 
     def keywords(self, arguments: BaseModel, context: ToolContext) -> dict[str, Any]:
-        """The keyword arguments of the function, with nested models as objects."""
+        """Returns the function's keyword arguments, with nested models as objects."""
         found: dict[str, Any]
         if self.whole:
             found = {self.whole: arguments}
@@ -41,7 +41,7 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any], tool_name: str, descriptions: dict[str, str]) -> Signature:
-    """Raises BadTool where a parameter has no type, cannot be passed by name, or is not JSON."""
+    """Reads a signature. Raises BadTool if a parameter has no type, cannot be passed by name, or is not JSON."""
     hints = _hints(function, tool_name)
     context: str | None = None
     parameters: list[inspect.Parameter] = []
@@ -94,7 +94,7 @@ def _model(
 
 
 def _field(default: Any, name: str, descriptions: dict[str, str]) -> Any:
-    """The docstring's description where there is one, so that `Annotated[…, Field(description=…)]` keeps its own."""
+    """Uses the docstring's description if there is one, else that of `Annotated[…, Field(description=…)]`."""
     if name in descriptions:
         return Field(default, alias=name, description=descriptions[name])
     return Field(default, alias=name)

@@ -1,4 +1,4 @@
-"""Time zones by the names that people use, and moments as people write them."""
+"""Time zones by the names that people use, and times as people write them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _DATE_FORMATS = ("%Y/%m/%d", "%d %B %Y", "%B %d %Y", "%d %b %Y", "%b %d %Y", "%Y
 
 
 def utc_now() -> datetime:
-    """The present; tests replace it."""
+    """Returns the current time; tests replace this function."""
     return datetime.now(UTC)
 
 
 def zone(name: str) -> tzinfo:
-    """An IANA zone in any case, a well-known city in English or Chinese, or an offset such as UTC+8."""
+    """Returns an IANA zone in any case, a well-known city's in English or Chinese, or an offset such as UTC+8."""
     key = re.sub(r"[\s_]+", " ", name.strip()).casefold()
     if key in _AMBIGUOUS:
         raise ToolError(f'"{name}" names several time zones. Say which: {_AMBIGUOUS[key]}.')
@@ -71,7 +71,7 @@ def _zones_by_name() -> dict[str, str]:
 
 @cache
 def _zones_by_city() -> dict[str, str]:
-    """The last part of each name; where two zones share it, neither is meant."""
+    """Maps the last part of each zone name to the zone; leaves out parts that two zones share."""
     found: dict[str, set[str]] = {}
     for key, name in _zones_by_name().items():
         if "/" in key and not key.startswith(("etc/", "systemv/", "us/")):
@@ -80,13 +80,13 @@ def _zones_by_city() -> dict[str, str]:
 
 
 def describe(moment: datetime) -> str:
-    """`Monday, 2026-11-30 01:40:08 (Asia/Shanghai, UTC+08:00)`."""
+    """Writes a time as `Monday, 2026-11-30 01:40:08 (Asia/Shanghai, UTC+08:00)`."""
     shown = f"{moment:%A, %Y-%m-%d %H:%M:%S}"
     return f"{shown} ({zone_label(moment)})"
 
 
 def zone_label(moment: datetime) -> str:
-    """The zone's name with the offset that holds at this moment."""
+    """Returns the zone's name with its offset at this time."""
     offset = f"UTC{moment:%z}"
     offset = f"{offset[:6]}:{offset[6:8]}"
     name = getattr(moment.tzinfo, "key", None)
@@ -94,9 +94,9 @@ def zone_label(moment: datetime) -> str:
 
 
 def read_moment(text: str, home: tzinfo) -> datetime:
-    """`now`, an ISO date or date and time (its own offset wins), `15:30` or `3 pm` today, in the zone `home`.
+    """Reads `now`, an ISO date or date and time (its own offset wins), `15:30` or `3 pm` today, in the zone `home`.
 
-    Raises ToolError for what cannot be read and for a wall time that a clock change skips.
+    Raises ToolError if it cannot be read, or for a wall time that a clock change skips.
     """
     cleaned = re.sub(r"\s+", " ", text.strip().rstrip("."))
     if cleaned.casefold() in {"now", "today", "现在", ""}:

@@ -1,4 +1,4 @@
-"""Which functions a query may call on PostgreSQL: those that only read, by the database's own word for each."""
+"""Decides which functions a query may call on PostgreSQL: those that only read, as the database marks them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _HARMLESS = frozenset(
         "pg_total_relation_size", "pg_database_size", "pg_tablespace_size", "bernoulli", "system",
     }
 )  # fmt: skip
-"""Built-in functions that PostgreSQL calls volatile and that change nothing."""
+"""Built-in functions that PostgreSQL calls volatile but that change nothing."""
 _REFUSED = frozenset(
     {
-        # They run a query that they are given as text, which nobody has looked at.
+        # These run a query given as text, which was not checked.
         "query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "cursor_to_xml", "cursor_to_xmlschema",
         "crosstab", "crosstab2", "crosstab3", "crosstab4", "crosstab_hash", "connectby", "xpath_table",
-        # They take a transaction number, and with it an entry in the server's log.
+        # These take a transaction number, and with it an entry in the server's log.
         "txid_current", "pg_current_xact_id",
     }
 )  # fmt: skip
-"""Functions that PostgreSQL calls stable and that are not harmless."""
+"""Functions that PostgreSQL calls stable but that are not harmless."""
 
 _WORD = re.compile(r"(?:[A-Za-z_]|[^\x00-\x7f])(?:[\w$]|[^\x00-\x7f])*")
-"""An identifier: beyond ASCII PostgreSQL takes every character for a letter."""
+"""An identifier; PostgreSQL takes every character beyond ASCII for a letter."""
 _REACHED = """
     WITH effects AS (
         SELECT p.oid, p.proname::text AS name, p.proargtypes[0] AS given
@@ -71,17 +71,17 @@ _REACHED = """
     WHERE t.typname = ANY(%(words)s) OR split_part(format_type(t.oid, NULL), ' ', 1) = ANY(%(words)s)
     ORDER BY 1
 """
-"""Every way from a text to a function that leads past its name: aggregates, attributes of rows, operators and casts.
+"""Every way to call a function without its name: aggregates, attributes of rows, operators and casts.
 
-What the operator built into a view, a policy or a type's own check is left to run: it was put there for all who read.
+What the operator put into a view, a policy or a type's own check may run: it is meant for every reader.
 """
 
 
 def refuse_effects(connection: psycopg.Connection[Any], query: str) -> None:
-    """ToolError where the query calls a function that is volatile, or that runs text as a query.
+    """Raises ToolError if the query calls a function that is volatile, or that runs text as a query.
 
-    PostgreSQL marks each function: a stable or immutable one cannot change the database. What stands before a
-    parenthesis counts as called, in strings and comments too, so that nothing can hide a call.
+    PostgreSQL marks each function: a stable or immutable one cannot change the database. Any word before a
+    parenthesis counts as called, in strings and comments too, so that no call can be hidden.
     """
     if re.search(r"\bu&\s*\"", query, re.IGNORECASE):
         raise ToolError('Names written as U&"…" are not allowed. Write the name itself.')
@@ -103,19 +103,19 @@ def refuse_effects(connection: psycopg.Connection[Any], query: str) -> None:
 
 
 def called_names(query: str) -> set[str]:
-    """Every word that a parenthesis follows, with nothing but white space, comments and a closing quote between."""
+    """Returns every word before a parenthesis, with only white space, comments and a closing quote between."""
     return {found.group() for found in _WORD.finditer(query) if _opens(query, found.end())}
 
 
 def attributes(query: str) -> set[str]:
-    """Every word that follows a full stop in the same way."""
+    """Returns every word after a full stop, with only white space, comments and an opening quote between."""
     places = (_behind_blanks(query, found.end()) for found in re.finditer(r"\.", query))
     words = (_WORD.match(query, place + (query[place : place + 1] == '"')) for place in places)
     return {word.group() for word in words if word}
 
 
 def _either_case(names: Iterable[str]) -> list[str]:
-    """As they are written, for quoted ones, and as the database reads the others."""
+    """Returns the names as they are written, for quoted ones, and as the database reads the others."""
     return sorted({form for name in names for form in (name, name.lower())})
 
 
@@ -125,7 +125,7 @@ def _opens(query: str, place: int) -> bool:
 
 
 def _behind_blanks(query: str, place: int) -> int:
-    """Behind the white space and comments that begin at `place`."""
+    """Returns the position after the white space and comments that begin at `place`."""
     while True:
         blank = re.compile(r"\s*").match(query, place)
         place = blank.end() if blank else place
@@ -139,7 +139,7 @@ def _behind_blanks(query: str, place: int) -> int:
 
 
 def _comment_end(query: str, place: int) -> int:
-    """Behind the comment that opens at `place`; comments nest in PostgreSQL. One without an end takes all."""
+    """Returns the position after the comment at `place`; comments nest. An unclosed one runs to the end."""
     depth = 0
     for found in re.compile(r"/\*|\*/").finditer(query, place):
         depth += 1 if found.group() == "/*" else -1

@@ -1,4 +1,4 @@
-"""PostgreSQL: a read-only transaction and a cursor, which take one SELECT and nothing else; rolled back at the end."""
+"""PostgreSQL: a read-only transaction and a cursor, which accept only one SELECT; rolled back at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEMA = """
 
 
 def query(address: str, query: str | None, max_rows: int, time_s: float) -> dict[str, Any]:
-    """`{"columns", "rows", "more"}`; without a query the tables and their columns. Raises ToolError."""
+    """Returns `{"columns", "rows", "more"}`; without a query the tables and their columns. Raises ToolError."""
     connection = _connect(address, time_s)
     try:
         _refuse_powers(connection)
@@ -30,7 +30,7 @@ def query(address: str, query: str | None, max_rows: int, time_s: float) -> dict
     except psycopg.Error as error:
         raise ToolError(_told(error, time_s)) from error
     finally:
-        connection.close()  # without a commit: whatever a function did is rolled back
+        connection.close()  # no commit: anything a function did is rolled back
 
 
 def _connect(address: str, time_s: float) -> psycopg.Connection[Any]:
@@ -62,7 +62,7 @@ _POWERFUL_ROLES = [
 
 
 def _refuse_powers(connection: psycopg.Connection[Any]) -> None:
-    """A superuser reads and writes the server's files, and these roles act, whatever the transaction's mode."""
+    """Refuses superusers, who read and write the server's files, and roles that act whatever the transaction's mode."""
     row = connection.execute(_POWERS, (_POWERFUL_ROLES,)).fetchone()
     if row is None:
         return
@@ -71,7 +71,7 @@ def _refuse_powers(connection: psycopg.Connection[Any]) -> None:
 
 
 def _rows(connection: psycopg.Connection[Any], query: str, max_rows: int) -> dict[str, Any]:
-    """The database's own grammar of cursors refuses everything but one query; the extended protocol, a second one."""
+    """Fetches rows. The cursor's grammar refuses all but one query; the extended protocol, a second statement."""
     declared = connection.pgconn.exec_params(b"DECLARE asked NO SCROLL CURSOR FOR " + query.encode(), None)
     if declared.status != psycopg.pq.ExecStatus.COMMAND_OK:
         raise psycopg.errors.error_from_result(declared)

@@ -9,7 +9,7 @@ CELL_CHARS = 500
 
 
 def plain_rows(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Numbers, truth values and nothing stay; bytes are named by size; the rest becomes text."""
+    """Keeps numbers, booleans and nulls; describes bytes by size; turns the rest into text."""
     return [[_cell(value) for value in row] for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""SQLite: opened read-only, `query_only`, an authorizer that knows only reading, a clock that interrupts."""
+"""SQLite: opened read-only, with `query_only`, an authorizer that allows only reading, and a timer that interrupts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFUSED_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_t
 _PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
 _STEPS_BETWEEN_LOOKS = 10_000
 _HEAP_BYTES = 256 * 2**20
-"""For everything that a query keeps, what it sorts and groups included: nothing of it goes to the disk."""
+"""For everything that a query holds, sorting and grouping included: nothing is written to disk."""
 _SCHEMA = """
     SELECT m.name AS "table", group_concat(p.name || ' ' || p.type, ', ') AS columns
     FROM sqlite_master m JOIN pragma_table_info(m.name) p
@@ -24,13 +24,13 @@ _SCHEMA = """
 
 
 def query(path: str, query: str | None, max_rows: int, time_s: float) -> dict[str, Any]:
-    """`{"columns", "rows", "more"}`; without a query the tables and their columns. Raises ToolError."""
+    """Returns `{"columns", "rows", "more"}`; without a query the tables and their columns. Raises ToolError."""
     if not Path(path).is_file():
         raise ToolError("The database file does not exist on this worker; tell the operator.")
     connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, timeout=5.0)
     try:
         _restrict(connection, time.monotonic() + time_s)
-        if query:  # our own question about the schema needs tables that the authorizer refuses
+        if query:  # our own query for the schema needs tables that the authorizer refuses
             connection.set_authorizer(_authorize)
         cursor = connection.execute(query or _SCHEMA)
         if cursor.description is None:

@@ -1,1 +1,1 @@
-"""Reaching the web from a tool: checked addresses, bounded answers, pages as text."""
+"""Access to the web for tools: checked addresses, limited answers, pages as text."""

@@ -10,11 +10,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _network = ipaddress.ip_network
 _GLOBAL_V6 = _network("2000::/3")
-"""All that is given out for use in the internet (IANA, IPv6 address space); the rest is private, special or unused."""
+"""Everything allocated for the public internet (IANA, IPv6 address space); the rest is private, special or unused."""
 _NOT_GLOBAL_V6 = [
     _network(text)
     for text in (
-        "2001::/23",  # protocol assignments: ORCHID, benchmarking, …; Teredo among them is looked into first
+        "2001::/23",  # protocol assignments: ORCHID, benchmarking, …; Teredo, one of them, is checked first
         "2001:db8::/32", "3fff::/20",  # documentation
         "3ffe::/16",  # the former test network
     )
@@ -23,13 +23,13 @@ _NOT_GLOBAL_V4 = [_network("192.0.0.0/24"), _network("192.88.99.0/24")]
 _NAT64 = _network("64:ff9b::/96")
 _TRANSLATED = _network("::ffff:0:0:0/96")
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("100.100.100.200")})
-"""Addresses at which clouds serve metadata though they look like any other."""
+"""Addresses at which clouds serve metadata although they look like any other."""
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 _LOW_32 = 0xFFFF_FFFF
 
 
 def is_public(text: str) -> bool:
-    """Neither private, loopback, link-local, multicast, reserved nor metadata, nor a way through to one of those."""
+    """Whether it is public: not private, loopback, link-local, multicast, reserved, metadata, or a way there."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -44,7 +44,7 @@ def is_public(text: str) -> bool:
 
 
 def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 one leads to: mapped, translated, or through a tunnel."""
+    """Returns the IPv4 address that an IPv6 one leads to: mapped, translated, or tunnelled; else None."""
     low = ipaddress.IPv4Address(int(address) & _LOW_32)
     if address in _NAT64 or address in _TRANSLATED or (int(address) >> 32 & _LOW_32) in _ISATAP:
         return low
@@ -55,21 +55,21 @@ def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """`allowed`: host names, `host:port`, addresses or networks that may be reached though they are not public."""
+    """`allowed`: host names, `host:port`, addresses or networks that may be reached although they are not public."""
 
     allowed: frozenset[str] = frozenset()
 
     @classmethod
     def allowing(cls, hosts: Iterable[str]) -> Guard:
-        """A guard that lets these through too."""
+        """Returns a guard that also allows these."""
         return cls(frozenset(host.lower() for host in hosts))
 
     def permits(self, host: str, port: int, address: str) -> bool:
-        """Whether `address`, found for `host`, may be connected to."""
+        """Whether a connection to `address`, found for `host`, is allowed."""
         return is_public(address) or self.names(host, port, address)
 
     def names(self, host: str, port: int, address: str) -> bool:
-        """Whether the operator allowed this very host, port or address."""
+        """Whether the operator allowed exactly this host, port or address."""
         name = host.lower().rstrip(".").strip("[]")
         return bool({name, f"{name}:{port}"} & self.allowed) or self._in_allowed_network(address)
 

@@ -1,4 +1,4 @@
-"""One bounded GET: redirects followed by hand and checked, size, decompression and time limited."""
+"""One limited GET: follows and checks redirects itself; limits size, decompression and time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tools.web.addresses import Guard
 from tools.web.guarded import GuardedBackend
 
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*:(?!\d)")
-"""Not `host:80`."""
+"""Does not match `host:80`."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = (("Accept-Encoding", "gzip, deflate"), ("User-Agent", "Mozilla/5.0 (compatible; stepmill)"))
 _GZIP_MAGIC = b"\x1f\x8b"
-"""How a further member of a gzip answer begins."""
+"""How another member of a gzip answer begins."""
 _HEADROOM_BYTES = 65_536
 _TIMEOUTS = {"connect": 5.0, "read": 10.0, "write": 5.0, "pool": 5.0}
 
 
 @dataclass(frozen=True, slots=True)
 class GetLimits:
-    """Of one GET with all its redirects: bytes after decompression, seconds in all."""
+    """Limits of one GET with all its redirects: bytes after decompression, seconds in total."""
 
     body_bytes: int = 5 * 2**20
     time_s: float = 20.0
@@ -36,7 +36,7 @@ class GetLimits:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An answer. `url` is where it came from in the end; `cut` when the body was longer than allowed."""
+    """An answer. `url` is the final address; `cut` if the body was longer than allowed."""
 
     url: str
     status: int
@@ -46,14 +46,14 @@ class Fetched:
 
     @property
     def media_type(self) -> str:
-        """Without parameters, lower-case; "" when not said."""
+        """The media type in lower case, without parameters; "" if not given."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def get(
     url: str, guard: Guard, limits: GetLimits, accept: str = "*/*", authorization: str | None = None
 ) -> Fetched:
-    """Whatever the status; `authorization` goes to every host that it is redirected to.
+    """Returns the answer, whatever its status; sends `authorization` to every host that it is redirected to.
 
     Raises ToolError: a refused or malformed address, no answer in time, too many redirects."""
     backend = GuardedBackend(guard)
@@ -81,7 +81,7 @@ async def get(
 
 
 def checked_url(text: str) -> httpx2.URL:
-    """An http or https address with a host and no user name; https where no scheme is written. Raises ToolError."""
+    """Returns an http(s) address with a host and no user name; https if no scheme is written. Raises ToolError."""
     try:
         return _checked(httpx2.URL(text.strip() if _SCHEME.match(text.strip()) else f"https://{text.strip()}"))
     except (httpx2.InvalidURL, ValueError) as error:
@@ -117,7 +117,7 @@ async def _get_once(
 
 
 async def _decoded(chunks: AsyncIterator[bytes], headers: Mapping[str, str], limit: int) -> AsyncIterator[bytes]:
-    """Decompressed in small pieces, so that a bomb is noticed before it is in memory."""
+    """Decompresses in small pieces, so that a bomb is noticed before it is in memory."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
         async for chunk in chunks:
@@ -129,12 +129,12 @@ async def _decoded(chunks: AsyncIterator[bytes], headers: Mapping[str, str], lim
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
     async for chunk in chunks:
         taken += len(chunk)
-        if taken > limit + _HEADROOM_BYTES:  # more than a body within its bound can need
+        if taken > limit + _HEADROOM_BYTES:  # more than a body within its limit can need
             raise ToolError("The answer is damaged: most of it unpacks to nothing. Use another address.")
         while chunk:
             if unpacker.eof:
                 if not _GZIP_MAGIC.startswith(chunk[:2]):
-                    return  # whatever stands behind the end is no part of the answer
+                    return  # anything after the end is not part of the answer
                 unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
             try:
                 yield unpacker.decompress(chunk, min(65536, limit + 1))

@@ -1,4 +1,4 @@
-"""Connects only where the guard permits: a name is resolved once, every address is checked, then the peer."""
+"""Connects only as the guard permits: resolves a name once, checks every address, then the peer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.web.addresses import Guard
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects by address, never by name, so that a second resolution cannot answer otherwise."""
+    """Connects by address, never by name, so that a second lookup cannot give another result."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -30,7 +30,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """To the first address that answers. Raises ToolError when one of them is refused."""
+        """Connects to the first address that answers. Raises ToolError if one of them is refused."""
         addresses = await _resolve(host, port)
         refused = [address for address in addresses if not self._guard.permits(host, port, address)]
         if refused:
@@ -56,23 +56,23 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             raise ToolError(f"{host} was connected to an address that tools may not reach.")
         own = stream.get_extra_info("client_addr")
         if own and own[0] == peer[0] and not self._guard.names(host, port, str(peer[0])):
-            # A connection from an address to itself never leaves the machine, however public the address.
+            # A connection from an address to itself never leaves the machine, however public the address is.
             await stream.aclose()
             raise ToolError(f"{host} is this machine itself, which tools may not reach. Use a public address.")
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        """Never."""
+        """Refuses: Unix sockets are never allowed."""
         raise ToolError("Sockets of this machine cannot be reached.")
 
     async def sleep(self, seconds: float) -> None:
-        """Between retries, of which there are none."""
+        """Waits between retries; unused, since there are none."""
         await asyncio.sleep(seconds)
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """In a thread that nobody waits for: a name server that hangs must not hold up a cancelled call."""
+    """Resolves in a thread that is not waited for: a name server that hangs must not hold up a cancelled call."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[Any]] = loop.create_future()
 
@@ -81,7 +81,7 @@ async def _resolve(host: str, port: int) -> list[str]:
             answer: list[Any] | Exception = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             answer = error
-        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it the caller
             loop.call_soon_threadsafe(_settle, found, answer)
 
     threading.Thread(target=look_up, name=f"resolve-{host}", daemon=True).start()

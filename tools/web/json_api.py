@@ -1,4 +1,4 @@
-"""Asks a service that the operator set up, and reads its JSON."""
+"""Queries a service that the operator set up, and reads its JSON."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TOO_BUSY = 429
 
 
 async def ask(address: str, query: Mapping[str, object], context: ToolContext, what: str) -> dict[str, Any]:
-    """The JSON object that the service answers. Raises ToolError; what may pass is retryable.
+    """Returns the service's JSON object. Raises ToolError, retryable if the failure may pass.
 
-    A user name and password in the address are sent as such (Basic).
+    A user name and password in the address are sent as Basic authorization.
 
-    The service's own host may be private, since the operator named it; no redirect is followed to another.
+    The service's own host may be private, since the operator named it; a redirect to another host is not followed.
     """
     given = {name: str(value) for name, value in query.items() if value is not None}
     named = httpx2.URL(address)
@@ -51,7 +51,7 @@ def _raise_status(answer: Fetched, what: str) -> None:
 
 
 def _reason(answer: Fetched) -> str:
-    """What the service itself says, where it says it as most do."""
+    """Returns the service's own error message, if it is in one of the usual places."""
     try:
         said = json.loads(answer.body)
     except (ValueError, RecursionError):

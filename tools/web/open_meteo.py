@@ -47,7 +47,7 @@ _SKY = {
 
 
 async def weather(city: str, days: int, settings: ToolSettings, context: ToolContext) -> str:
-    """Two requests: the place, then its weather. Raises ToolError."""
+    """Makes two requests: the place, then its weather. Raises ToolError."""
     place = await _place(city, settings, context)
     query: dict[str, object] = {"latitude": place["latitude"], "longitude": place["longitude"], "timezone": "auto"}
     query["current"] = _NOW
@@ -64,7 +64,7 @@ async def weather(city: str, days: int, settings: ToolSettings, context: ToolCon
 
 
 async def _place(city: str, settings: ToolSettings, context: ToolContext) -> Mapping[str, Any]:
-    """The best known place of that name; what stands after a comma must occur in its country or region."""
+    """Returns the best-known place with that name; text after a comma must occur in its country or region."""
     name, *more = [part.strip() for part in city.replace("，", ",").split(",")]
     language = "zh" if any("CJK" in unicodedata.name(sign, "") for sign in name) else "en"
     query = {"name": name, "count": 10, "language": language, "format": "json"}

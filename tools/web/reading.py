@@ -1,4 +1,4 @@
-"""Makes text of what the web serves; runs in a child process, since documents may be hostile."""
+"""Turns what the web serves into text; runs in a child process, since documents may be hostile."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tools.kit.errors import ToolError
 _MAX_PDF_PAGES = 200
 _MAX_CHARS = 400_000
 _STATED_DATES = {"extensive_search": False, "original_date": True}
-"""A date is taken from what the page states, never guessed from its text."""
+"""Takes a date only from what the page states, never by guessing from its text."""
 _NO_CHARSETS = frozenset({"punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
-"""Python's own, by which no page is written, and UTF-7, which no browser reads."""
+"""Python's own charsets, in which no page is written, and UTF-7, which no browser reads."""
 _TEXT = re.compile(r"text/|application/(json|.*\+json|xml|.*\+xml|x-ndjson|yaml|x-yaml|javascript|csv|rtf)")
 
 
 def read(data: str, content_type: str, url: str, cut: bool) -> dict[str, Any]:
-    """`{"title", "author", "date", "text", "remark"}` of base64 data. Raises ToolError for what is no text."""
+    """Returns `{"title", "author", "date", "text", "remark"}` of base64 data. Raises ToolError for what is not text."""
     body = base64.b64decode(data)
     media_type, charset = _type(content_type)
     if body.startswith(b"%PDF-") or media_type == "application/pdf":
@@ -61,12 +61,12 @@ def _decoded(body: bytes, charset: str | None, *, html: bool) -> str:
 
 
 def _known(charset: str | None) -> str | None:
-    """The name by which Python knows a charset that pages are written in; None for every other name."""
+    """Returns Python's name for a charset that pages are written in; None for any other name."""
     try:
         name = codecs.lookup(charset or "").name
         b"x".decode(name, "replace")
     except (LookupError, ValueError):
-        return None  # nobody knows it, it makes no text of bytes, or it makes none of what is damaged
+        return None  # unknown, not a text encoding, or one that cannot decode damaged bytes
     return None if name.replace("_", "-") in _NO_CHARSETS else name
 
 

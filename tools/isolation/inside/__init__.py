@@ -1,1 +1,1 @@
-"""Runs within the isolated process: standard library only, imported by name from a bare interpreter."""
+"""Runs in the isolated process: standard library only, imported by name from a bare interpreter."""

@@ -1,4 +1,4 @@
-"""Reads the files that a program left, within limits, without following anything that it may have laid out."""
+"""Reads the files that a program left, within limits, without following links that it may have made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEPTH = 4
 
 
 def collect(box: str, limits: dict[str, Any]) -> tuple[list[tuple[str, bytes]], list[str]]:
-    """The regular files by their path within the box, and the names of those left out."""
+    """Returns the regular files with their paths in the box, and the names of those left out."""
     files: list[tuple[str, bytes]] = []
     left_out: list[str] = []
     room = int(limits["files_size"])
@@ -26,7 +26,7 @@ def collect(box: str, limits: dict[str, Any]) -> tuple[list[tuple[str, bytes]], 
 
 
 def _names(directory: str, prefix: str, depth: int) -> Iterator[str]:
-    """Oldest first; hidden names, caches and everything that is no regular file are passed over."""
+    """Yields names, oldest first; skips hidden names, caches and everything that is not a regular file."""
     try:
         entries = sorted(
             os.scandir(directory), key=lambda entry: (entry.stat(follow_symlinks=False).st_mtime_ns, entry.name)

@@ -16,7 +16,7 @@ FigureManager = FigureManagerBase
 
 
 def show(*_arguments: Any, **_options: Any) -> None:
-    """Save and close what is open, in order."""
+    """Saves and closes all open figures, in order."""
     for manager in sorted(_pylab_helpers.Gcf.get_all_fig_managers(), key=lambda manager: manager.num):
         figure = manager.canvas.figure
         if figure.get_axes():
@@ -25,7 +25,7 @@ def show(*_arguments: Any, **_options: Any) -> None:
 
 
 def _save(figure: Any) -> None:
-    """Characters that no font here holds are told in a line that helps, not in warnings about this file."""
+    """Saves one figure. Reports characters missing from the fonts in a helpful line, not in warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(_free_name(), dpi=max(figure.dpi, 120))

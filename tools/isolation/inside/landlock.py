@@ -1,4 +1,4 @@
-"""Landlock as a second wall: reading within the view, writing in its own directories, no TCP, no signals out."""
+"""Landlock as a second barrier: reads within the view, writes in its own directories, no TCP, no signals out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 _READ = 0b1101  # execute, read a file, read a directory
 _WRITE_FILE = 0b10
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many rights on files each version of the interface knows."""
+"""The number of file access rights in each version of the interface."""
 _BOTH_NET_RIGHTS, _BOTH_SCOPES = 0b11, 0b11
 
 
 def version() -> int:
-    """Of the kernel's Landlock interface; 0 where it has none."""
+    """Returns the version of the kernel's Landlock interface; 0 if it has none."""
     return max(0, syscall(_CREATE, ctypes.c_void_p(None), 0, 1))
 
 
 def restrict(writable: Iterable[str], devices: Iterable[str]) -> None:
-    """For this process and whatever it starts; needs no_new_privs. Does nothing on a kernel without Landlock."""
+    """Restricts this process and its descendants; needs no_new_privs. Does nothing on a kernel without Landlock."""
     known = version()
     if known == 0:
         return

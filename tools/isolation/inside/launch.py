@@ -1,4 +1,4 @@
-"""The start within: reads what to do as JSON from standard input, walls itself in, and runs the program."""
+"""Entry point of the isolated process: reads its task as JSON from standard input, isolates itself, runs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.isolation.inside.supervise import supervise
 
 
 def main() -> None:
-    """Never returns. Exit code 0 with a report, or 97 with the reason on standard error where isolation failed."""
+    """Never returns. Exits with 0 and a report, or with 97 and the reason on standard error if isolation failed."""
     config: dict[str, Any] = json.load(sys.stdin.buffer)
     _die_with_the_worker()
     try:
@@ -37,7 +37,7 @@ def _die_with_the_worker() -> None:
 
 
 def _be_found_by_the_killer() -> None:
-    """Without namespaces, orphans of the program become children of this process, so that they are found and ended."""
+    """Makes orphans of the program children of this process, so that without namespaces they are found and killed."""
     if sys.platform == "linux":
         from tools.isolation.inside import syscalls
 

@@ -1,4 +1,4 @@
-"""Puts the limits on the process that will run the program; nothing that it does later can lift them."""
+"""Limits the process that will run the program; nothing that it does later can lift the limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.isolation.inside import syscalls as sys_
 
 
 def limit_resources(limits: dict[str, Any], *, count_processes: bool) -> None:
-    """Hard limits of the kernel. Processes are counted by user, so only where the user id is the program's own."""
+    """Sets the kernel's hard limits. Processes are counted per user, so only if the user id is the program's own."""
     wanted = {
         resource.RLIMIT_CPU: limits["cpu_s"],
         resource.RLIMIT_NOFILE: limits["open_files"],
@@ -31,7 +31,7 @@ def limit_resources(limits: dict[str, Any], *, count_processes: bool) -> None:
 
 
 def wall_in(writable: list[str], devices: list[str]) -> None:
-    """Landlock, then seccomp, for good."""
+    """Applies Landlock, then seccomp, permanently."""
     sys_.prctl(sys_.PR_SET_NO_NEW_PRIVS, 1)
     sys_.drop_capabilities()
     landlock.restrict(writable, devices)
@@ -39,13 +39,13 @@ def wall_in(writable: list[str], devices: list[str]) -> None:
 
 
 def die_with_parent() -> None:
-    """As soon as the supervising process is gone."""
+    """Kills this process as soon as its supervisor is gone."""
     if sys.platform == "linux":
         sys_.prctl(sys_.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def only_keep(descriptors: set[int]) -> None:
-    """Close every other file that the process inherited, and read nothing from standard input."""
+    """Closes all other inherited files, and makes standard input empty."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     start = 3
     for descriptor in sorted(descriptors):

@@ -1,4 +1,4 @@
-"""Makes namespaces by itself: a new root that holds the view only, no network, no other processes."""
+"""Creates namespaces without helpers: a new root that holds only the view, no network, no other processes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ALL = (
 _SCRATCH = sys_.MS_NOSUID | sys_.MS_NODEV | sys_.MS_NOEXEC
 _INNER_ID = 1000
 _FIRST_OUTER_ID = 1_800_000_000
-"""As root each program gets a user id of its own, which no account has: limits count it alone."""
+"""As root, each program gets a user id that no account has, so that limits count only it."""
 
 
 def enter(config: dict[str, Any]) -> None:
     """Returns in the first process of the new namespaces, unprivileged; the caller's process waits for it and exits.
 
-    Raises OSError, naming the step, where the kernel or a container refuses.
+    Raises OSError, naming the step, if the kernel or a container refuses.
     """
     user = _new_namespaces()
     sys_.sethostname("sandbox")
@@ -38,7 +38,7 @@ def enter(config: dict[str, Any]) -> None:
 
 
 def _new_namespaces() -> int:
-    """The user id that the program will have, as seen by mounts made here."""
+    """Returns the program's user id as seen by mounts made here."""
     outer_user, outer_group = os.geteuid(), os.getegid()
     if outer_user == 0:
         sys_.unshare(_ALL)
@@ -85,7 +85,7 @@ def _bind(source: str, target: str) -> None:
 
 
 def _become(user: int) -> None:
-    """Unprivileged, and dead as soon as the process outside is."""
+    """Drops privileges, and makes this process die with the one outside."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -96,7 +96,7 @@ def _become(user: int) -> None:
 
 
 def _exit_like(child: int) -> None:
-    """Wait outside; the first process's end takes every other one within with it."""
+    """Waits outside for the first process, whose end kills all others in the namespace, and exits with its status."""
     for number in (0, 1, 2):
         os.dup2(os.open("/dev/null", os.O_RDWR), number)
     _, status = os.waitpid(child, 0)

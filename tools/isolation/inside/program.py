@@ -1,4 +1,4 @@
-"""Runs one program and says what came of it: the value of its last expression, or its error with line numbers."""
+"""Runs one program and reports its outcome: the value of its last expression, or its error with line numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".svg", ".pdf", ".gif", ".webp")
 
 
 def run(code: str) -> dict[str, Any]:
-    """`{"value": text or None, "error": text or None}`; prints go to standard output as they happen."""
+    """Returns `{"value": text or None, "error": text or None}`; prints go to standard output as they happen."""
     main = types.ModuleType("__main__")
     main.__dict__["__file__"] = NAME
     sys.modules["__main__"] = main
@@ -32,7 +32,7 @@ def run(code: str) -> dict[str, Any]:
         _join_threads()
     except SystemExit as ended:
         text, error = None, _exit_text(ended)
-    except BaseException as problem:  # whatever the program raises is its outcome
+    except BaseException as problem:  # anything the program raises is its outcome
         text, error = None, _error_text(problem)
     _flush()
     return {"value": text, "error": error}
@@ -56,7 +56,7 @@ def _shown(value: object) -> str:
 
 
 def _error_text(problem: BaseException) -> str:
-    """The traceback as Python writes it, without the lines that are not the program's."""
+    """Returns the traceback as Python writes it, without lines that are not the program's."""
     found = traceback.TracebackException.from_exception(problem, limit=200, compact=True)
     _keep_own_lines(found)
     text = "".join(found.format())
@@ -67,7 +67,7 @@ def _error_text(problem: BaseException) -> str:
 
 
 def _keep_own_lines(found: traceback.TracebackException | None) -> None:
-    """Of the harness nothing, of libraries only the last line; likewise for the errors that led to this one."""
+    """Drops the harness's lines and all but a library's last line; also in the errors that led to this one."""
     if found is not None:
         last = len(found.stack) - 1
         kept = [frame for place, frame in enumerate(found.stack) if frame.filename == NAME or place == last]
@@ -84,10 +84,10 @@ def _exit_text(ended: SystemExit) -> str | None:
 
 
 def _save_figures_left_open() -> None:
-    """For programs that draw but neither save nor show."""
+    """Saves figures of programs that draw but neither save nor show."""
     drawn = "matplotlib.pyplot" in sys.modules
     if drawn and not any(name.lower().endswith(_IMAGES) for name in os.listdir()):
-        from tools.isolation.inside import figures  # matplotlib is only there once the program imported it
+        from tools.isolation.inside import figures  # matplotlib is only loaded if the program imported it
 
         figures.show()
 
@@ -103,11 +103,11 @@ def _flush() -> None:
         try:
             stream.flush()
         except (OSError, ValueError, AttributeError):
-            continue  # the program closed or replaced it, which is its own affair
+            continue  # the program closed or replaced the stream, which it may
 
 
 def open_streams() -> None:
-    """Line by line, so that what was printed before a sudden end is not lost."""
+    """Makes output line-buffered, so that what was printed before a sudden end is not lost."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         raw = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115 - it lives as long as the process
         buffered = io.BufferedWriter(raw, 8192)

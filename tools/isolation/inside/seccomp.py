@@ -1,5 +1,5 @@
-"""A seccomp filter: what reaches the kernel's depths, other processes or the network, or makes the kernel hold memory
-that no limit counts, fails with EPERM."""
+"""A seccomp filter: calls that reach deep into the kernel, other processes or the network, or make the kernel hold
+memory that no limit counts, fail with EPERM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.isolation.inside.syscalls import PR_SET_SECCOMP, prctl_pointer
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _REFUSED: dict[str, tuple[int, int]] = {
-    # name: (x86_64, aarch64); -1 where an architecture lacks it
+    # name: (x86_64, aarch64); -1 if an architecture lacks it
     "acct": (163, 89),
     "add_key": (248, 217),
     "adjtimex": (159, 171),
@@ -98,7 +98,7 @@ _REFUSED: dict[str, tuple[int, int]] = {
 }
 _CLONE3 = (435, 435)
 _FIRST_UNKNOWN = 463
-"""From here on nobody has looked at the calls, which are numbered alike everywhere. They fail as on an older kernel."""
+"""Calls from here on, numbered alike everywhere, have not been reviewed. They fail as on an older kernel."""
 _LOAD, _JUMP_EQUAL, _AND, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x54, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
@@ -114,7 +114,7 @@ def _refuse(number: int, error: int = errno.EPERM) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """Refuses a call when an argument, masked, is (or, with `wanted`, is none of) the values."""
+    """Refuses a call if an argument, masked, is one of the values (with `wanted`: is none of them)."""
 
     argument: int
     values: tuple[int, ...]
@@ -122,7 +122,7 @@ class _Test:
     wanted: bool = False
 
     def steps(self) -> bytes:
-        """Goes on behind its end where the call is not refused."""
+        """Returns the steps; execution continues after them if the call is not refused."""
         steps = _step(_LOAD, _ARGUMENTS_AT + 8 * self.argument) + _step(_AND, self.mask)
         for left, value in zip(reversed(range(len(self.values))), self.values, strict=True):
             steps += _step(_JUMP_EQUAL, value, left + 1 if self.wanted else left, 0 if left else int(not self.wanted))
@@ -132,17 +132,17 @@ class _Test:
 _ONLY_STREAMS = (_Test(0, (1,), wanted=True), _Test(1, (1,), mask=0xF, wanted=True))  # AF_UNIX, SOCK_STREAM
 _REFUSED_BY_ARGUMENT: dict[tuple[int, int], tuple[_Test, ...]] = {
     (41, 198): _ONLY_STREAMS,  # socket
-    (53, 199): _ONLY_STREAMS,  # socketpair: what a datagram's sender closed would stay, and not be seen
+    (53, 199): _ONLY_STREAMS,  # socketpair: data from a closed datagram sender would remain, unseen
     (54, 208): (_Test(2, (7, 8, 32, 33)),),  # setsockopt: buffers keep the kernel's default size
-    (16, 29): (_Test(1, (0x8900,), mask=0xFF00),),  # ioctl: whatever is for sockets, which also loads modules
+    (16, 29): (_Test(1, (0x8900,), mask=0xFF00),),  # ioctl: everything for sockets, which also loads modules
     (157, 167): (_Test(0, (22,)),),  # prctl: the other way to add filters
-    (302, 261): (_Test(0, (0,), wanted=True),),  # prlimit64: limits of other processes, as the one that reports
+    (302, 261): (_Test(0, (0,), wanted=True),),  # prlimit64: limits of other processes, such as the supervisor
     (56, 220): (_Test(0, (0,), mask=0x7E020080, wanted=True),),  # clone: no new namespaces
-    (72, 25): (_Test(1, (37, 38, 1024, 1026, 1031)),),  # fcntl: locks of open files, leases, notices, size of a pipe
-    # mmap: shared memory without a file outlives what is resident of it, and huge pages never count as resident
+    (72, 25): (_Test(1, (37, 38, 1024, 1026, 1031)),),  # fcntl: open file locks, leases, notifications, pipe size
+    # mmap: shared memory without a file outlives its resident pages, and huge pages never count as resident
     (9, 222): (_Test(3, (0x21,), mask=0x21), _Test(3, (0x40000,), mask=0x40000)),
 }
-"""By (x86_64, aarch64)."""
+"""By (x86_64, aarch64) number."""
 
 
 def _refuse_if(number: int, *tests: _Test) -> bytes:
@@ -152,7 +152,7 @@ def _refuse_if(number: int, *tests: _Test) -> bytes:
 
 
 def program(machine: str) -> bytes:
-    """The filter for an architecture; foreign architectures and the x32 calls are killed."""
+    """Returns the filter for an architecture; kills foreign architectures and x32 calls."""
     column = list(_ARCHITECTURES).index(machine)
     steps = _step(_LOAD, _ARCHITECTURE_AT) + _step(_JUMP_EQUAL, _ARCHITECTURES[machine], 1, 0) + _step(_RETURN, _KILL)
     steps += _step(_LOAD, _NUMBER_AT)
@@ -171,7 +171,7 @@ class _Program(ctypes.Structure):
 
 
 def install() -> None:
-    """For this process and whatever it starts; needs no_new_privs. Raises OSError where the kernel refuses."""
+    """Filters this process and its descendants; needs no_new_privs. Raises OSError if the kernel refuses."""
     steps = program(platform.machine())
     buffer = ctypes.create_string_buffer(steps, len(steps))
     filled = _Program(len(steps) // 8, ctypes.cast(buffer, ctypes.c_void_p))

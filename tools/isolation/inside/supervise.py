@@ -1,4 +1,4 @@
-"""Starts the program in a process of its own, waits for it, ends what it left running, and reports with its files."""
+"""Starts the program in its own process, waits for it, kills what it left running, and reports with its files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _wait(child: int, read_end: int) -> tuple[bytes, int]:
-    """The result as written and the exit status; processes that the program left behind may hold the pipe open."""
+    """Returns the result as written and the exit status; processes that the program left may hold the pipe open."""
     os.set_blocking(read_end, False)
     result = b""
     while True:
@@ -78,11 +78,11 @@ def _wait(child: int, read_end: int) -> tuple[bytes, int]:
         if ended:
             return result, status
         if chunk == b"":
-            time.sleep(0.001)  # closed before its end: wait for the end itself
+            time.sleep(0.001)  # the pipe closed before the program ended: wait for its end
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Bytes, b"" at the end, None when there is nothing yet."""
+    """Returns bytes, b"" at the end, None if there is nothing yet."""
     try:
         return os.read(descriptor, 65536)
     except BlockingIOError:
@@ -90,7 +90,7 @@ def _read(descriptor: int) -> bytes | None:
 
 
 def _end_the_rest() -> None:
-    """Every other process of the namespace; this one and the first are spared by the kernel."""
+    """Kills every other process in the namespace; the kernel spares this one and the first."""
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The few system calls that Python does not offer, through the C library; Linux only."""
+"""System calls that Python does not offer, through the C library; Linux only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def checked(result: int, what: str) -> int:
-    """The result, or the OSError that the C library noted."""
+    """Returns the result, or raises the OSError that the C library set."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -47,7 +47,7 @@ def checked(result: int, what: str) -> int:
 
 
 def syscall(number: int, *arguments: object) -> int:
-    """A raw system call; pointers and whole numbers only. Returns -1 on error."""
+    """Makes a raw system call; takes pointers and integers only. Returns -1 on error."""
     wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     return int(_libc().syscall(ctypes.c_long(number), *wide))
 
@@ -57,7 +57,7 @@ def unshare(flags: int) -> None:
 
 
 def sethostname(name: str) -> None:
-    """Not by `socket`, which settles on `epoll` when it is imported: programs have to do without it."""
+    """Avoids `socket`, which settles on `epoll` when it is imported: programs have to do without it."""
     checked(_libc().sethostname(name.encode(), ctypes.c_size_t(len(name.encode()))), "sethostname")
 
 
@@ -76,7 +76,7 @@ class _MountAttributes(ctypes.Structure):
 
 
 def set_mount_attributes(path: str, attributes: int, *, recursive: bool) -> None:
-    """Adds attributes to a mount, and to those beneath it; never takes any away."""
+    """Adds attributes to a mount, recursively if asked; never removes any."""
     wanted = _MountAttributes(attributes, 0, 0, 0)
     flags = AT_RECURSIVE if recursive else 0
     size = ctypes.sizeof(wanted)
@@ -85,7 +85,7 @@ def set_mount_attributes(path: str, attributes: int, *, recursive: bool) -> None
 
 
 def pivot_root_here() -> None:
-    """Makes the working directory the root and lets go of the old one."""
+    """Makes the working directory the root and detaches the old one."""
     here = ctypes.c_char_p(b".")
     checked(syscall(_PIVOT_ROOT[platform.machine()], here, here), "pivot_root")
     checked(_libc().umount2(b".", MNT_DETACH), "umount of the old root")
@@ -101,10 +101,10 @@ def prctl_pointer(option: int, value: int, pointer: object) -> None:
 
 
 def drop_capabilities() -> None:
-    """All of them, for this process and whatever it starts."""
+    """Drops all capabilities of this process and its descendants."""
     for capability in range(64):
         if _libc().prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
-            break  # past the last that this kernel knows, or not privileged and thus without any to lose
+            break  # past the last that this kernel knows, or unprivileged and so without any to drop
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     nothing = (ctypes.c_uint32 * 6)()
     checked(syscall(_CAPSET[platform.machine()], ctypes.byref(header), ctypes.byref(nothing)), "capset")
