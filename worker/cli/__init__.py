@@ -1,1 +1,1 @@
-"""The `stepmill` command: one file a group of commands, loaded when it is used."""
+"""The `stepmill` command: one file per group of commands, imported when used."""

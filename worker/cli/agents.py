@@ -1,4 +1,4 @@
-"""`stepmill agents`: who can be asked, and the very prompt that each sends."""
+"""`stepmill agents`: the agents, and the exact prompt that each sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.terminal import echo
 @json_option
 @click.pass_context
 def agents_group(ctx: click.Context, as_json: bool) -> None:
-    """The agents that can be asked: the built-in ones, and those of STEPMILL_AGENTS_FILE."""
+    """List the agents: the built-in ones, and those of STEPMILL_AGENTS_FILE."""
     if ctx.invoked_subcommand is not None:
         return
     agents = load_agents(settings())
@@ -43,7 +43,7 @@ def _row(config: RunConfig) -> tuple[object, ...]:
 @click.option("--question", default="…", help="With --prompt: the question in it.")
 @json_option
 def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) -> None:
-    """One agent: its settings, or with --prompt what a model is sent."""
+    """Show one agent: its settings, or with --prompt what a model is sent."""
     config = load_agents(settings()).configuration(name)
     if not whole_prompt:
         print_json(config.body())
@@ -58,7 +58,7 @@ def show_command(name: str, whole_prompt: bool, question: str, as_json: bool) ->
 
 
 def prompt_of(config: RunConfig, question: str) -> list[Message]:
-    """The conversation of a first step."""
+    """Returns the conversation of a first step."""
     tools = load_tools(settings().tool_modules).known(config.tools)
     examples = [given.example() for given in config.examples]
     spoken = dialect(config.dialect)

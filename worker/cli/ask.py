@@ -1,4 +1,4 @@
-"""`stepmill ask`: one question, told as it is answered."""
+"""`stepmill ask`: asks one question and prints how it is answered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPERATOR_HINT = (
 def ask_command(question: str, as_json: bool, **options: Any) -> None:
     """Ask one question and watch how it is answered; `-` reads the question from standard input.
 
-    Without a running stack, one is started for the occasion. Exit code 0 when there is an answer, 1 when not.
+    If no stack is running, one is started for the command. Exit code 0 if there is an answer, 1 if not.
     """
     text = (sys.stdin.buffer.read().decode() if question == "-" else question).strip()
     if not text:
@@ -41,7 +41,7 @@ def ask_command(question: str, as_json: bool, **options: Any) -> None:
 
 
 def given(options: dict[str, Any]) -> JsonObject:
-    """The options that were chosen."""
+    """Returns the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -57,7 +57,7 @@ def _ask(client: Client, body: JsonObject, *, quiet: bool) -> JsonObject:
 
 
 def follow(client: Client, run_id: str, *, quiet: bool, give_up_on_operator_errors: bool = False) -> JsonObject:
-    """Tells a run until its end and returns its record. A run that only a person can help on is cancelled and told."""
+    """Prints a run until its end and returns its record. Cancels and reports a run that only a person can unblock."""
     narrator = Narrator()
     result: JsonObject | None = None
     for event in client.events(run_id):

@@ -1,4 +1,4 @@
-"""Calls a tool by hand as a worker would: within its time limit, after which it is ended with what it started."""
+"""Calls a tool by hand as a worker would: past its time limit it is ended, with every process it started."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOFT_MARGIN_S, HARD_MARGIN_S = 1.0, 5.0
 
 
 def call_by_hand(tool: Tool, args: JsonObject | str) -> int:
-    """Prints what a model would read and returns the exit code; what the tool itself prints goes to standard error."""
+    """Prints what a model would read and returns the exit code; the tool's own output goes to standard error."""
     before = set(threading.enumerate())
     context = ToolContext(deadline=time.monotonic() + tool.timeout_s)
     try:
@@ -37,7 +37,7 @@ def call_by_hand(tool: Tool, args: JsonObject | str) -> int:
 
 
 class _Aside(io.TextIOBase):
-    """What a tool prints goes to standard error, and is as foreign as what it returns."""
+    """Sends what a tool prints to standard error, made safe for a terminal like its result."""
 
     def __init__(self) -> None:
         self._stream = sys.stderr
@@ -49,7 +49,7 @@ class _Aside(io.TextIOBase):
 
 @contextlib.contextmanager
 def _limited(tool: Tool) -> Iterator[None]:
-    """Raises ToolError in the tool past its limit; ends this process where it does not heed that."""
+    """Raises ToolError in the tool past its limit. If the tool ignores that, ends this process."""
     said = f"{tool.name} did not finish within {tool.timeout_s:g} s."
 
     def interrupt(_number: int, _frame: Any) -> None:
@@ -75,7 +75,7 @@ def _end(said: str) -> None:
 
 
 def _leave(code: int, before: set[threading.Thread]) -> int:
-    """Threads that the tool left behind would keep the command from ending."""
+    """Exits at once if the tool left threads behind, which would keep the command from ending."""
     if any(not thread.daemon for thread in set(threading.enumerate()) - before):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Whether Redis and the database are there and fit, each with its remedy when not."""
+"""Checks that Redis and the database are reachable and suitable; errors say how to fix them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ OLDEST_REDIS = (6, 2)
 
 
 def require_ready(config: Settings) -> None:
-    """Raises `UserError` with exit code 3 for the first thing that a worker cannot do without."""
+    """Raises `UserError` with exit code 3 for the first missing thing that a worker needs."""
     check_redis(config.redis)
     check_database(config.database)
 
 
 def redis_client(url: str) -> Redis:
-    """A client that answers soon, also when nobody is there."""
+    """Returns a client that fails quickly if the server is away."""
     retry = Retry(NoBackoff(), 0)
     try:
         return Redis.from_url(url, socket_connect_timeout=3.0, socket_timeout=3.0, retry=retry, decode_responses=True)
     except ValueError:
         hint = "Example: redis://:password@host:6379/0"
         shown = without_password(url)
-        # Not chained: the text of the error may quote a part of the password.
+        # Not chained, because the error's text may quote part of the password.
         raise UserError(f"STEPMILL_REDIS_URL is {shown!r}, which is no Redis address.", hint) from None
 
 
 def check_redis(url: str) -> dict[str, str]:
-    """What the server says of itself. Raises `UserError` when it is away, refuses the password or is too old."""
+    """Returns the server's INFO. Raises `UserError` if it is away, refuses the password or is too old."""
     with redis_client(url) as client:
         try:
             info: dict[str, str] = client.info("server")
@@ -55,7 +55,7 @@ def check_redis(url: str) -> dict[str, str]:
 
 
 def check_database(url: str) -> None:
-    """Raises `UserError` when the database is away, empty or of another version."""
+    """Raises `UserError` if the database is away, empty or of another version."""
     try:
         store = open_store(url, pool_size=1)
         try:

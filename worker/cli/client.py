@@ -1,4 +1,4 @@
-"""The API as the command line uses it: JSON calls, uploads and downloads as streams, a run's events."""
+"""The API client of the command line: JSON calls, streamed uploads and downloads, events."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from worker.llm.proxies import client_through, proxy_for
 
 TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(600.0, connect=5.0)
-"""The answer to a large upload comes when all of it is stored."""
+"""Long, because the answer to a large upload comes only when all of it is stored."""
 RECONNECTS = 6
 FIRST_PAUSE_S = 0.2
-"""Doubles with each failure: an API that restarts is back before the last attempt."""
+"""Doubles with each failure, so that an API that restarts is back before the last attempt."""
 
 
 class Client:
-    """Raises `UserError` for every refusal and for an API that is away, with exit code 2 or 3."""
+    """Raises `UserError` if the API refuses a call (exit code 2) or cannot be reached (3)."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Client:
         self._pause = pause
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._proxy = None if transport else proxy_for(self.url, variable)
-        # A login in the address is for where there is no key: httpx2 would send it in the key's place.
+        # A login in the URL is used only without a key: httpx2 would send it instead of the key.
         with self._errors():
             self._http = client_through(
                 self._proxy, transport=transport, base_url=self.url if key else url, headers=headers, timeout=TIMEOUT
@@ -59,13 +59,13 @@ class Client:
         return self._json("POST", path, json=body, params=_given(params))
 
     def upload(self, path: str, chunks: Iterable[bytes], content_type: str, params: Mapping[str, Any]) -> JsonObject:
-        """Sends a body piece by piece; at no time is all of it in memory."""
+        """Sends a body piece by piece, without holding all of it in memory."""
         options = {"content": chunks, "headers": {"Content-Type": content_type}, "timeout": UPLOAD_TIMEOUT}
         return self._json("POST", path, params=_given(params), **options)
 
     @contextmanager
     def download(self, path: str, **params: Any) -> Iterator[Iterator[bytes]]:
-        """The pieces of an answer as they come."""
+        """Yields the pieces of an answer as they arrive."""
         with self._errors(), self._http.stream("GET", path, params=_given(params)) as response:
             if response.status_code >= 400:
                 response.read()
@@ -80,7 +80,7 @@ class Client:
             raise UserError(message, "What came is not all of it; run the command again.", EXIT_UNREACHABLE) from error
 
     def pages(self, path: str, limit: int | None = None, **params: Any) -> Iterator[JsonObject]:
-        """The items of a list, page after page, at most `limit`."""
+        """Yields up to `limit` items of a list, page by page."""
         left = limit
         cursor = None
         while left is None or left > 0:
@@ -92,11 +92,11 @@ class Client:
                 return
 
     def events(self, run_id: str) -> Iterator[Event]:
-        """What happens in a run until its end; a connection that breaks is taken up where it broke."""
+        """Yields a run's events until its end. Reconnects after a broken connection and continues where it broke."""
         return self._followed(f"/api/runs/{run_id}/events")
 
     def batch_events(self, batch_id: str) -> Iterator[Event]:
-        """How far a batch is whenever that changes, until its end; `idle` now and then where nothing does."""
+        """Yields a batch's progress events until its end, and `IDLE` now and then while nothing changes."""
         return self._followed(f"/api/batches/{batch_id}/events", runs="false")
 
     def _followed(self, path: str, **params: str) -> Iterator[Event]:
@@ -104,7 +104,7 @@ class Client:
         while True:
             try:
                 for event in self._events(path, params, last):
-                    if event.kind == "error":  # the API could not go on, and says so: as if the connection broke
+                    if event.kind == "error":  # the API could not continue: treat it like a broken connection
                         raise httpx2.ReadError(str(event.data.get("message")))
                     last, failures = event.number or last, 0
                     yield event
@@ -159,7 +159,7 @@ def _given(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(response: httpx2.Response) -> None:
-    """Raises what the API said when it refused."""
+    """Raises the API's error as `UserError` if it refused the call."""
     if response.status_code < 400:
         return
     code = EXIT_UNREACHABLE if response.status_code == 503 else EXIT_WRONG_USE

@@ -1,4 +1,4 @@
-"""Finds the API to speak to: the one that is named, else the stack of this directory, else one for the occasion."""
+"""Finds the API: the configured one, else the stack of this directory, else a temporary stack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.terminal import echo
 
 
 def api_url(config: Settings) -> str | None:
-    """The address of an API that is named or runs here, else None."""
+    """Returns the URL of the configured API or of the one that runs here, else None."""
     if config.api_url:
         return config.api_url
     info = running_stack(config.data_dir)
@@ -29,7 +29,7 @@ def api_url(config: Settings) -> str | None:
 
 
 def flower_url(config: Settings) -> str | None:
-    """Where Flower shows this stack's tasks, if that is known."""
+    """Returns the URL of this stack's Flower, or None if it is unknown."""
     if config.flower_url:
         return without_password(config.flower_url.rstrip("/"))
     info = None if config.api_url else running_stack(config.data_dir)
@@ -37,7 +37,7 @@ def flower_url(config: Settings) -> str | None:
 
 
 def join_running_stack() -> StackInfo | None:
-    """Takes over the addresses of the stack of this directory, where the environment does not say otherwise."""
+    """Uses the addresses of the stack of this directory, except those that the environment sets."""
     info = running_stack(settings().data_dir)
     if info is not None:
         for name, value in info.environment.items():
@@ -49,7 +49,7 @@ def join_running_stack() -> StackInfo | None:
 
 @contextlib.contextmanager
 def connected() -> Iterator[Client]:
-    """A client of a stack that runs. Raises `UserError` where there is none."""
+    """Yields a client of a running stack. Raises `UserError` if there is none."""
     config = settings()
     url = api_url(config)
     if url is None:
@@ -61,20 +61,20 @@ def connected() -> Iterator[Client]:
 
 @contextlib.contextmanager
 def reading() -> Iterator[Client]:
-    """A client to look things up with; where no stack runs, the API alone is started for the moment."""
+    """Yields a client for reading. If no stack runs, starts the API alone for the duration."""
     with _client_or_temporary(work=False) as client:
         yield client
 
 
 @contextlib.contextmanager
 def working() -> Iterator[Client]:
-    """A client of a stack that answers questions; where none runs, one is started for the occasion."""
+    """Yields a client of a stack that answers questions. If none runs, starts one for the duration."""
     with _client_or_temporary(work=True) as client:
         yield client
 
 
 def would_be_temporary() -> bool:
-    """Whether `working` would have to start a stack."""
+    """Returns whether `working` would have to start a stack."""
     return api_url(settings()) is None
 
 
@@ -87,7 +87,7 @@ def _client_or_temporary(work: bool) -> Iterator[Client]:
         with Client(url, key) as client:
             yield client
         return
-    # Only here: a stack takes longer to import than a look at one that runs.
+    # Imported here because the stack takes longer to import than one call to a running API.
     from worker.cli.plans import small_plan
     from worker.cli.temporary_stack import only_reading, temporary_stack, without_flower
 

@@ -1,4 +1,4 @@
-"""`stepmill db`: brings the database to this version's schema, and says whether it is there."""
+"""`stepmill db`: upgrades the database to this version's schema, or checks it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from worker.terminal import echo
 
 @click.group("db")
 def db_group() -> None:
-    """Operators' work on the database that STEPMILL_DATABASE_URL names."""
+    """Upgrade or check the database that STEPMILL_DATABASE_URL names."""
 
 
 @db_group.command("upgrade")
 @json_option
 def upgrade_command(as_json: bool) -> None:
-    """Migrate to this version's schema. Safe to repeat, and from several machines at once."""
+    """Migrate to this version's schema. Safe to repeat, and to run on several machines at once."""
     url = settings().database
     upgrade(url)
     if as_json:
@@ -32,7 +32,7 @@ def upgrade_command(as_json: bool) -> None:
 @db_group.command("check")
 @json_option
 def check_command(as_json: bool) -> None:
-    """Say whether the database can be used by this version; exit code 3 when not."""
+    """Check whether this version can use the database; exit code 3 if not."""
     url = settings().database
     check_database(url)
     if as_json:

@@ -1,4 +1,4 @@
-"""`stepmill demo`: a file of questions through queues, workers and a model behind HTTP, with the answers checked."""
+"""`stepmill demo`: answers a file of questions through queues, workers and a model, and checks the answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from worker.terminal import echo
 
 @click.command("demo")
 @click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Keep the data here afterwards.")
-@click.option("--seed", type=int, help="Draw the same numbers again.")
+@click.option("--seed", type=int, help="Seed of the questions' numbers, to repeat a demo.")
 @click.option("--max-wait", "max_wait_s", default=300.0, show_default=True, help="Seconds until it gives up.")
 @json_option
 def demo_command(data_dir: Path | None, seed: int | None, max_wait_s: float, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def _directory(chosen: Path | None) -> Iterator[Path]:
 
 
 def _plan(config: Settings, directory: Path) -> StackPlan:
-    """A stack of the demo's own, whatever database and Redis the environment names."""
+    """Returns the plan of the demo's own stack, whatever database and Redis the environment names."""
     url = f"sqlite:///{(directory / 'stepmill.db').absolute()}"
     files = (directory / "files").absolute()
     files.mkdir(parents=True, exist_ok=True)

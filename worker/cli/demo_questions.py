@@ -1,4 +1,4 @@
-"""The demo's questions: in many languages, several with numbers drawn afresh, and some for each agent that ships."""
+"""The demo's questions: in many languages, several with random numbers, and some for each built-in agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 Record = dict[str, Any]
 _Asked = tuple[str, str, str | None]
-"""Custom id, question, and the exact answer where there is one."""
+"""Custom id, question, and the exact answer if there is one."""
 
 _FIXED: tuple[_Asked, ...] = (
     ("brackets-de", "Was ergibt (15 + 7) × 3?", "66"),
@@ -38,14 +38,14 @@ _OF_AGENTS: tuple[tuple[str, _Asked], ...] = (
     ("native", ("native-root-pt", "Qual é a raiz quadrada de 1764?", "42")),
     ("analyst", ("analyst-file-en", "What does the file stock.txt say?", "4173 bolts")),
 )
-"""What each agent that ships is for."""
+"""Questions for each built-in agent, to show what it is for."""
 
 FILES = {"stock.txt": "4173 bolts"}
-"""What the questions expect in a directory that is open to tools."""
+"""Files that the questions expect in a directory that tools may read."""
 
 
 def demo_questions(seed: int | None = None) -> list[Record]:
-    """Records with `question`, `custom_id`, and `expected` where the answer is exact; no seed draws new numbers."""
+    """Returns records with `question`, `custom_id`, and `expected` if the answer is exact. None: random numbers."""
     source = random.Random(seed)
     drawn = [make(source) for make in _DRAWN]
     of_agents = [_record(*asked) | {"agent": agent} for agent, asked in _OF_AGENTS]

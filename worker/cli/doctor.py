@@ -1,4 +1,4 @@
-"""`stepmill doctor`: looks at everything that has gone wrong for somebody, and says how to mend it."""
+"""`stepmill doctor`: checks for common problems, and says how to fix them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MARKS = {
 @click.command("doctor")
 @json_option
 def doctor_command(as_json: bool) -> None:
-    """Look for what is wrong, and say how to mend it.
+    """Find what is wrong, and say how to fix it.
 
     Exit code 0 when nothing is wrong, 1 when something is, 3 when a service cannot be reached.
     """
@@ -58,7 +58,7 @@ def doctor_command(as_json: bool) -> None:
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Every check in turn. One that breaks is a finding itself: a doctor must not fall ill."""
+    """Runs every check in turn. A check that raises becomes a finding, so that `doctor` itself never fails."""
     for check in CHECKS:
         try:
             yield from check(patient)

@@ -1,4 +1,4 @@
-"""Turns whatever went wrong into one sentence, one hint and an exit code; nobody is shown a traceback."""
+"""Turns every error into one sentence, one hint and an exit code, without a traceback."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TRACEBACK_VARIABLE = "STEPMILL_TRACEBACK"
 
 
 class Refusal(click.ClickException):
-    """A command that did not do what was asked: a sentence and a hint."""
+    """A command failed: one sentence and one hint."""
 
     def __init__(self, message: str, hint: str = "", exit_code: int = EXIT_WRONG_USE) -> None:
         super().__init__(message)
         self.hint = hint
-        # Click declares it for the class and reads it from the instance.
+        # Click declares `exit_code` on the class but reads it from the instance.
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -31,7 +31,7 @@ class Refusal(click.ClickException):
 
 
 def refusal(error: Exception) -> Refusal:
-    """The refusal that tells of `error`. Only what nobody foresaw is called a bug."""
+    """Returns the refusal for `error`. Only unexpected errors are called a bug."""
     if variable(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
     if isinstance(error, UserError):
@@ -49,7 +49,7 @@ def refusal(error: Exception) -> Refusal:
 
 
 def _by_package(error: Exception) -> Refusal | None:
-    """By the name of the package that raised it: importing them all for this would make every command slow."""
+    """Recognises errors by the name of their package: importing all packages would make every command slow."""
     module, name = type(error).__module__, type(error).__name__
     if module.startswith("worker.local"):
         hint: str = getattr(error, "hint", "")
@@ -74,7 +74,7 @@ def _wrong_setting(error: Any) -> Refusal:
 
 
 def one_line(error: object) -> str:
-    """The text of an error without line breaks."""
+    """Returns the text of an error without line breaks."""
     return " ".join(str(error).split())
 
 

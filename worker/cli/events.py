@@ -1,4 +1,4 @@
-"""Server-sent events as they come over the wire, read line by line."""
+"""Parses server-sent events line by line as they arrive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.core.records import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event; `number` is what `Last-Event-ID` takes, None for those that are not repeated."""
+    """One event. `number` is its id for `Last-Event-ID`, None for events that are not replayed."""
 
     kind: str
     data: JsonObject
@@ -23,7 +23,7 @@ IDLE = Event("idle", {})
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """The lines of a stream. Only a line feed ends one: texts within may hold what Unicode calls a line's end."""
+    """Yields the lines of a stream. Only a line feed ends a line: text may contain other Unicode line separators."""
     left = b""
     for chunk in chunks:
         *whole, left = (left + chunk).split(b"\n")
@@ -31,7 +31,7 @@ def lines(chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_events(lines: Iterable[str]) -> Iterator[Event]:
-    """The events of a stream. A comment is `IDLE`; an event that was cut off is dropped, as it will come again."""
+    """Yields the events of a stream, `IDLE` for a comment. Drops an event that was cut off, as it will be replayed."""
     fields: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(":"):

@@ -1,4 +1,4 @@
-"""A batch while it runs: a live view on a terminal, a line for each change where the output is piped."""
+"""Shows a batch while it runs: a live view on a terminal, one line per change if the output is piped."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from worker.terminal import echo, safe
 
 AGAIN_S = 0.5
 AWAY_S = 60.0
-"""Somebody may watch all night: an API that is away for less, as while it restarts, is no reason to stop."""
+"""Watching survives an API that is away for less than this, for example while it restarts."""
 Show = Callable[[JsonObject], None]
 Enough = Callable[[JsonObject], bool]
 QUIET_S = 5.0
-"""Piped, changes of the counts alone are told no more often."""
+"""If piped, least time between two lines when only the counts change."""
 
 
 def never(_batch: JsonObject) -> bool:
-    """Nothing but the end is enough."""
+    """Never stops watching before the end."""
     return False
 
 
 def watch(client: Client, batch_id: str, *, err: bool = False, enough: Enough = never) -> JsonObject:
-    """Shows the batch until all its runs have ended (or it is paused) and returns it as it then is.
+    """Shows the batch until it has ended, is paused, or `enough` returns true for it. Returns the batch.
 
-    Also when `enough` says so of it; `err` shows it on standard error.
+    With `err`, shows it on standard error.
     """
     stream = sys.stderr if err else sys.stdout
     if not stream.isatty():
@@ -65,7 +65,7 @@ def _until_ended(client: Client, batch_id: str, show: Show, enough: Enough) -> J
 
 
 def _looks(client: Client, batch_id: str) -> Iterator[JsonObject]:
-    """The batch whenever it has changed; the same again where only a sign of life comes."""
+    """Yields the batch whenever it has changed, and unchanged when only a sign of life arrives."""
     batch: JsonObject | None = None
     for event in client.batch_events(batch_id):
         if event.kind in ("progress", "end"):
@@ -75,7 +75,7 @@ def _looks(client: Client, batch_id: str) -> Iterator[JsonObject]:
 
 
 class _Lines:
-    """Prints a line when something changed that a reader of a log should know."""
+    """Prints a line when something changes that matters in a log."""
 
     def __init__(self, err: bool) -> None:
         self._err = err
@@ -98,7 +98,7 @@ def ended(batch: JsonObject) -> int:
 
 
 def summary(batch: JsonObject) -> str:
-    """The state of a batch in one line."""
+    """Returns the state of a batch in one line."""
     counts = batch["counts"]
     parts = [
         f"{batch['batch_id']} {state_of(batch)}",
@@ -127,7 +127,7 @@ def _numbers(batch: JsonObject) -> list[str]:
 
 
 def wasted(waste: JsonObject) -> str:
-    """`1,200 tokens, 35.0 s and 3 attempts wasted`."""
+    """Returns, for example, `1,200 tokens, 35.0 s and 3 attempts wasted`."""
     parts = [f"{waste['tokens']:,} tokens"]
     if "attempts" in waste:
         parts.append(f"{duration(waste['seconds'])} and {waste['attempts']:,} attempts")
@@ -135,20 +135,20 @@ def wasted(waste: JsonObject) -> str:
 
 
 def state_of(batch: JsonObject) -> str:
-    """`open`, `done`, `cancelled`, or paused with its reason."""
+    """Returns `open`, `done`, `cancelled`, or paused with its reason."""
     reason = batch.get("paused_reason")
     return f"paused ({reason})" if reason else str(batch["state"])
 
 
 def reasons(batch: JsonObject) -> list[str]:
-    """What its waiting runs wait for, and how its failed ones failed."""
+    """Returns what the waiting runs wait for, and how the failed ones failed."""
     waiting = [f"{one['runs']:,} wait: {one['reason']}" for one in batch.get("waiting") or ()]
     failed = [f"{count:,} failed: {code}" for code, count in (batch.get("errors") or {}).items()]
     return waiting + failed
 
 
 def view(batch: JsonObject) -> Group:
-    """The same as a picture for a terminal."""
+    """Returns the batch drawn for a terminal."""
     counts = batch["counts"]
     head = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=max(1, batch["total"]), completed=ended(batch), width=40)

@@ -1,4 +1,4 @@
-"""The entry of `stepmill`: knows every command by name and loads one when it is used, so that help is quick."""
+"""Entry point of `stepmill`. Knows all commands by name and imports each only when used, so that help is fast."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tools": ("tools:tools_group", "The tools that are registered; call one by hand."),
     "agents": ("agents:agents_group", "The agents that can be asked, and their prompts."),
     "models": ("models:models_group", "Model endpoints: list, pause, resume."),
-    "usage": ("usage:usage_command", "What each day took: calls, tokens, cost, waste."),
+    "usage": ("usage:usage_command", "Daily usage: calls, tokens, cost, waste."),
     "db": ("db:db_group", "Bring the database to this version, or check it."),
-    "parse": ("parse:parse_command", "Parse a model's reply and print how it is read."),
+    "parse": ("parse:parse_command", "Parse a model's reply and print the outcome."),
     "simulate": ("simulate:simulate_command", "Serve the practice model, which needs no key."),
-    "doctor": ("doctor:doctor_command", "Look for what is wrong, and say how to mend it."),
+    "doctor": ("doctor:doctor_command", "Find what is wrong, and say how to fix it."),
     "demo": ("demo:demo_command", "Answer a file of questions end to end, and check the answers."),
 }
-"""Where each command lives below `worker.cli`, and its line in the help."""
+"""Each command's location below `worker.cli`, and its line in the help."""
 
 
 class LazyGroup(click.Group):
-    """Commands by name; each is imported at its first use. Errors become one sentence and one hint."""
+    """Imports each command at its first use. Turns errors into one sentence and one hint."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
             echo("Interrupted.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
-            # The reader of a pipe has seen enough; what is still buffered has nowhere to go.
+            # The reader of the pipe has closed it; discard what is still buffered.
             sys.stdout = None
             ctx.exit(0)
         except Exception as error:
@@ -81,10 +81,10 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Runs the command line and ends the process with its exit code."""
+    """Runs the command line and exits with its exit code."""
     try:
         cli(prog_name="stepmill")
-    except Refusal as refused:  # raised while the command itself was being loaded
+    except Refusal as refused:  # raised while the command was being imported
         refused.show()
         sys.exit(refused.exit_code)
 

@@ -15,7 +15,7 @@ from worker.terminal import echo
 @json_option
 @click.pass_context
 def models_group(ctx: click.Context, as_json: bool) -> None:
-    """Model endpoints: which there are, which are paused, why and what to do, and what each refuses."""
+    """List the model endpoints: which are paused, why and what to do, and what each refuses."""
     if ctx.invoked_subcommand is None:
         _list(as_json)
 
@@ -23,7 +23,7 @@ def models_group(ctx: click.Context, as_json: bool) -> None:
 @models_group.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """The same as `stepmill models`."""
+    """Same as `stepmill models`."""
     _list(as_json)
 
 
@@ -55,10 +55,10 @@ def _learned(one: JsonObject, what: JsonObject) -> tuple[object, ...]:
 
 @models_group.command("pause")
 @click.argument("model")
-@click.option("--reason", help="Told to everybody whose run waits.")
+@click.option("--reason", help="The reason that waiting runs show.")
 @json_option
 def pause_command(model: str, reason: str | None, as_json: bool) -> None:
-    """Let nobody call this model until `resume`."""
+    """Pause a model: it gets no calls until `resume`."""
     _act(model, "pause", as_json, {"reason": reason} if reason else {})
 
 
@@ -66,7 +66,7 @@ def pause_command(model: str, reason: str | None, as_json: bool) -> None:
 @click.argument("model")
 @json_option
 def resume_command(model: str, as_json: bool) -> None:
-    """Let a paused model be called again; its waiting runs go on as slots come free."""
+    """Resume a paused model; its waiting runs continue as slots become free."""
     _act(model, "resume", as_json, {})
 
 
@@ -74,7 +74,7 @@ def resume_command(model: str, as_json: bool) -> None:
 @click.argument("model", required=False)
 @json_option
 def forget_command(model: str | None, as_json: bool) -> None:
-    """Forget what was learned of a model, or of all: the usual request is tried again, as after a day."""
+    """Forget what a model, or every model, was found to refuse: the usual request is tried again."""
     changed = _changed(model, "forget", {})
     if as_json:
         print_json(changed)

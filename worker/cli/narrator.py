@@ -1,4 +1,4 @@
-"""Tells a run as it happens: thoughts, actions, observations, and the answer at the end."""
+"""Prints a run as it happens: thoughts, actions, observations, and finally the answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from worker.terminal import echo
 
 LABEL_WIDTH = len("Observation: ")
 PATIENCE_S = 2.0
-"""A wait shorter than this is the usual course of things and not told."""
+"""A shorter wait is normal and not printed."""
 NUMBERS = re.compile(r"\d+")
 
 
 class Narrator:
-    """Prints events in the order in which they come."""
+    """Prints events in the order in which they arrive."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -28,13 +28,13 @@ class Narrator:
         self._told = False
 
     def tell(self, event: Event) -> None:
-        """Prints what is new in an event; unknown kinds are passed over, as later versions may have more."""
+        """Prints what is new in an event. Ignores unknown kinds, because later versions may add some."""
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event.data)
 
     def _status(self, data: JsonObject) -> None:
-        """Tells a reason to wait once, when it has held for a while; the numbers in it change all the time."""
+        """Prints a reason to wait once, after it has held for a while; numbers in it may keep changing."""
         waiting = data.get("waiting") or ""
         reason = NUMBERS.sub("", waiting)
         if reason != self._waits_for:
@@ -65,7 +65,7 @@ class Narrator:
 
 
 def tell_result(record: JsonObject) -> None:
-    """The answer, or why there is none, and what it took."""
+    """Prints the answer, or why there is none, and what it took."""
     if record["status"] == "succeeded":
         say("Answer", record["answer"], "bright_green")
     else:
@@ -81,7 +81,7 @@ def ended_because(record: JsonObject) -> str:
 
 
 def took(record: JsonObject) -> str:
-    """One line of steps, tokens, cost and ids."""
+    """Returns one line with steps, tokens, cost and ids."""
     parts = [f"{record['steps']} steps", f"{tokens(record['usage']):,} tokens"]
     if not record.get("simulated"):
         parts.append(money(record["cost_usd"]))
@@ -96,12 +96,12 @@ def took(record: JsonObject) -> str:
 
 
 def say(label: str, text: str, colour: str) -> None:
-    """A labelled paragraph; further lines are indented below the first."""
+    """Prints a labelled paragraph, with further lines indented below the first."""
     head = f"{label}:".ljust(LABEL_WIDTH)
     body = str(text).replace("\n", "\n" + " " * LABEL_WIDTH)
     echo(body, label=head, fg=colour, bold=True)
 
 
 def written(args: object) -> str:
-    """Arguments as the model wrote them."""
+    """Formats arguments as the model wrote them."""
     return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Options that several commands share: which agent answers, with which model, how far."""
+"""Options shared by several commands: agent, model, dialect, number of steps."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 RUN_OPTIONS = (
     click.option("--agent", help="Which agent answers; `stepmill agents` lists them."),
-    click.option("--model", help="Another model than the agent's."),
+    click.option("--model", help="A model to use instead of the agent's."),
     click.option("--dialect", help="How the model is asked to write actions and answers."),
-    click.option("--max-steps", type=click.IntRange(1, 1000), help="Steps after which a run must have answered."),
+    click.option("--max-steps", type=click.IntRange(1, 1000), help="Most steps a run may take."),
 )
 
 
 def run_options(command: F) -> F:
-    """Adds the options of `RUN_OPTIONS`, in their order."""
+    """Adds the options in `RUN_OPTIONS`, in their order."""
     for option in reversed(RUN_OPTIONS):
         command = option(command)
     return command

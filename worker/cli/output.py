@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, tables for people, plain lines where nobody watches."""
+"""Output of commands: JSON for programs, tables for people, plain lines if there is no terminal."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
+    """Prints one JSON document on standard output."""
     echo(safe_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def watched() -> bool:
-    """Whether a person looks at a terminal that can be redrawn."""
+    """Returns whether standard output is a terminal that can be redrawn."""
     return sys.stdout.isatty()
 
 
 def console(*, err: bool = False, piped_width: int = WIDE) -> Console:
-    """A console that cuts no line where it writes to a pipe, unless a width is given."""
+    """Returns a console that does not cut lines when it writes to a pipe, unless a width is given."""
     stream = sys.stderr if err else sys.stdout
     return Console(file=stream, highlight=False, width=None if stream.isatty() else piped_width)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, drawn: bool = False) -> None:
-    """A table on a terminal, or where it is to be `drawn`; else tab-separated lines with a header."""
+    """Prints a table on a terminal or if `drawn`, otherwise tab-separated lines with a header."""
     if not (drawn or watched()):
         echo("\t".join(columns))
         for row in rows:
@@ -57,23 +57,23 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, dra
 
 
 def note_practice(simulated: bool) -> None:
-    """Says on standard error that answers are not a real model's."""
+    """Says on standard error that answers do not come from a real model."""
     if simulated:
         echo(PRACTICE_NOTE if settings().practice else LATE_MODEL_NOTE, fg="yellow", err=True)
 
 
 def tokens(usage: dict[str, int] | None) -> int:
-    """Prompt and completion tokens together."""
+    """Returns the sum of prompt and completion tokens."""
     return (usage or {}).get("prompt_tokens", 0) + (usage or {}).get("completion_tokens", 0)
 
 
 def money(cost_usd: float | None) -> str:
-    """A cost for people; a dash where the price is not known."""
+    """Formats a cost; a dash if the price is unknown."""
     return "–" if cost_usd is None else f"${cost_usd:.4f}"
 
 
 def duration(seconds: float | None) -> str:
-    """`4.2 s`, `3 min 05 s`, `2 h 10 min`."""
+    """Formats seconds as `4.2 s`, `3 min 05 s` or `2 h 10 min`."""
     if seconds is None:
         return "–"
     if seconds < 60:

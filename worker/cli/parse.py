@@ -1,4 +1,4 @@
-"""`stepmill parse`: shows how a reply is read, one from standard input or many as JSON lines."""
+"""`stepmill parse`: shows how replies are parsed: one from standard input, or many as JSON lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STANDARD_TEXT = {
 
 @dataclass(frozen=True, slots=True)
 class BareTool:
-    """A tool that is not registered here: it takes any arguments, or plain text."""
+    """Stands for a tool that is not registered here; accepts any arguments, or plain text."""
 
     name: str
     description: str = ""
@@ -37,7 +37,7 @@ class BareTool:
 
 
 class WrongLine(click.ClickException):
-    """A line that is no request; nothing after it is read."""
+    """A line that is not a valid request; the lines after it are not read."""
 
     exit_code = 2
 
@@ -51,7 +51,7 @@ class WrongLine(click.ClickException):
 def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> None:
     """Parse a model's reply from standard input and print the outcome as JSON.
 
-    The outcome says what was read (kind, tool, args, answer, thought), what was dropped, and why a reply is malformed.
+    The outcome has what was parsed (kind, tool, args, answer, thought), what was dropped, and why a reply is malformed.
     For the dialect native the reply is the assistant message as JSON.
     """
     views = known_tools()
@@ -68,14 +68,14 @@ def parse_command(dialect_name: str | None, tool_names: str, jsonl: bool) -> Non
 
 
 def _standard_input() -> TextIO:
-    """Standard input as UTF-8 with its line ends as they are, whatever the terminal's settings."""
+    """Returns standard input as UTF-8 with line ends unchanged, whatever the terminal's settings."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="")
     return sys.stdin
 
 
 def known_tools() -> dict[str, ToolView]:
-    """The registered tools, and bare ones for standard names that are not registered."""
+    """Returns the registered tools, and a `BareTool` for each standard name that is not registered."""
     views: dict[str, ToolView] = {name: _standard(name, parameter) for name, parameter in _STANDARD_TEXT.items()}
     views.update(load_tools().tools)
     return views
@@ -89,7 +89,7 @@ def _standard(name: str, parameter: str) -> BareTool:
 def outcomes(
     lines: TextIO, dialect_name: str | None, names: Sequence[str], views: Mapping[str, ToolView]
 ) -> Iterator[JsonObject]:
-    """One outcome for each line that is not blank. Raises WrongLine with the line's number."""
+    """Yields one outcome for each line that is not blank. Raises WrongLine with the line's number."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -110,7 +110,7 @@ def outcomes(
 def explain(
     dialect_name: str, output: Any, names: Sequence[str], views: Mapping[str, ToolView], finish_reason: Any = None
 ) -> JsonObject:
-    """How a reply is read, as the command prints it."""
+    """Returns how a reply is parsed, as the command prints it."""
     tools = [views.get(name) or BareTool(name) for name in names]
     reply = _reply(dialect_name, output, None if finish_reason is None else str(finish_reason))
     if not reply.message.get("tool_calls") and is_error_text(reply.text):
@@ -147,9 +147,9 @@ def _reply(dialect_name: str, output: Any, finish_reason: str | None) -> Reply:
 
 
 def _message(output: Any) -> tuple[JsonObject, str | None]:
-    """The assistant message and the finish reason: from a message, a choice, or a whole response; else plain text.
+    """Returns the assistant message and finish reason from a message, a choice, a whole response, or plain text.
 
-    An error beside the message means that the reply broke off, whatever its finish reason says.
+    An error next to the message means that the reply broke off, whatever its finish reason says.
     """
     value = output
     if isinstance(output, str):

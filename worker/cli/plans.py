@@ -1,4 +1,4 @@
-"""What the stack of this directory consists of, from the settings and from the tools that are registered."""
+"""Plans the stack of this directory from the settings and the registered tools."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from worker.settings import Settings
 
 SHORT_GRACE_S = 2.0
 PYTHON_GROUP = "python"
-"""Runs programs of a model's making, so it has processes of its own."""
+"""Runs programs that models write, so it gets its own processes."""
 
 
 def stack_plan(settings: Settings, *, api_port: int = 0, flower_port: int = 0) -> StackPlan:
-    """Everything, at full size."""
+    """Returns the plan of the complete stack at full size."""
     return StackPlan(
         data_dir=settings.data_dir,
         database_url=settings.database,
@@ -35,7 +35,7 @@ def stack_plan(settings: Settings, *, api_port: int = 0, flower_port: int = 0) -
 
 
 def small_plan(settings: Settings) -> StackPlan:
-    """For one command: on free ports, and as few processes as will do, since each takes a second to start."""
+    """Returns the plan for one command: free ports, and few processes, since each takes a second to start."""
     full = stack_plan(settings)
     groups = [f"tools.{group}" for group in sorted(load_tools(settings.tool_modules).groups())]
     grace_s = min(SHORT_GRACE_S, settings.drain_grace_s)
@@ -51,7 +51,7 @@ def small_plan(settings: Settings) -> StackPlan:
 
 
 def known_queues(registry: Registry) -> list[str]:
-    """Every queue that work of this installation can wait in."""
+    """Returns every queue in which work of this installation can wait."""
     groups = [f"tools.{group}" for group in sorted(registry.groups())]
     return [QUEUE_THINK, QUEUE_INTERACTIVE, *groups, *(quarantine_queue(queue) for queue in (QUEUE_THINK, *groups))]
 

@@ -1,4 +1,4 @@
-"""Small sums over result records."""
+"""Small computations on result records."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u202f ](?=\d{3}(?!\d))")
 
 
 def holds(answer: str, expected: str) -> bool:
-    """Whether the expected text stands in the answer by itself; digits may be grouped (`1,234`, `1.234`, `1 234`)."""
-    # Latin letters only: other scripts write a number next to a word without a space.
+    """Returns whether the answer contains the expected text as a whole; digits may be grouped (`1,234`, `1 234`)."""
+    # Latin letters only, because other scripts write numbers next to words without a space.
     alone = re.compile(rf"(?<![A-Za-z0-9\-−])(?<!\d[.,]){re.escape(expected)}(?![A-Za-z0-9]|[.,]\d)", re.IGNORECASE)
     return bool(alone.search(answer) or alone.search(_GROUPED.sub("", answer)))
 
 
 def seconds_taken(record: JsonObject) -> float | None:
-    """From admission to the end, None for a run that has not ended."""
+    """Returns seconds from admission to the end; None if the run has not ended."""
     if not record["started_at"] or not record["finished_at"]:
         return None
     began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "finished_at"))

@@ -19,7 +19,7 @@ EXIT_INTERRUPTED = 130
 @click.command("simulate", help="Serve the practice model: an OpenAI-compatible endpoint that needs no key.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8100, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
+    "--port", default=8100, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 chooses a free one."
 )
 @click.option(
     "--latency",
@@ -54,7 +54,7 @@ EXIT_INTERRUPTED = 130
 @click.option("--context-window", type=click.IntRange(1), help="Tokens of prompt and reply; an error beyond.")
 @click.option("--model", "models", multiple=True, help="A model's name, instead of the usual ones; others get a 404.")
 def simulate_command(host: str, port: int, script: str, models: tuple[str, ...], **options: Any) -> None:
-    """Starts the server and stays until it is interrupted."""
+    """Starts the server and runs until it is interrupted."""
     if "list" in options["quirks"]:
         _list_quirks()
         return
@@ -70,7 +70,7 @@ def simulate_command(host: str, port: int, script: str, models: tuple[str, ...],
 
 
 def _list_quirks() -> None:
-    """One line each: what it does, in how many wordings, and what should become of a question."""
+    """Prints one line per quirk: what it does, its number of wordings, and the expected outcome of a question."""
     width = max(map(len, QUIRKS))
     for quirk in QUIRKS.values():
         ends = quirk.end if not quirk.native_end else f"{quirk.end}; native: {quirk.native_end}"

@@ -28,10 +28,10 @@ PORT = click.IntRange(0, 65535)
 
 @click.command("up")
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `stepmill down` stops it.")
-@click.option("--port", default=8321, show_default=True, type=PORT, help="Port of the API; 0 takes a free one.")
-@click.option("--flower-port", default=5555, show_default=True, type=PORT, help="Port of Flower; 0 takes a free one.")
-@click.option("--no-flower", is_flag=True, help="Leave Flower out.")
-@click.option("--quiet", is_flag=True, help="Do not print what the parts say; it goes to the log files in any case.")
+@click.option("--port", default=8321, show_default=True, type=PORT, help="Port of the API; 0 chooses a free one.")
+@click.option("--flower-port", default=5555, show_default=True, type=PORT, help="Port of Flower; 0 chooses a free one.")
+@click.option("--no-flower", is_flag=True, help="Do not start Flower.")
+@click.option("--quiet", is_flag=True, help="Do not print the parts' output; the log files have it in any case.")
 def up_command(detach: bool, port: int, flower_port: int, no_flower: bool, quiet: bool) -> None:
     """Start the whole stack on this machine: Redis, database, workers, API, Flower.
 
@@ -48,7 +48,7 @@ def up_command(detach: bool, port: int, flower_port: int, no_flower: bool, quiet
 
 
 def _run(plan: StackPlan, config: Settings, *, flower: bool, console: Console | None) -> None:
-    """Until a signal has stopped everything."""
+    """Runs the stack until a signal has stopped everything."""
     data_dir = plan.data_dir
     former = (data_dir / STATE_FILE).exists()
     with supervising(data_dir):
@@ -61,7 +61,7 @@ def _run(plan: StackPlan, config: Settings, *, flower: bool, console: Console | 
 
 
 def _tell(info: StackInfo, config: Settings, how_to_stop: str) -> None:
-    """Where everything is, once it is ready."""
+    """Prints the addresses once everything is ready."""
     rows = [*info.addresses.items(), ("database", without_password(config.database)), ("logs", info.log_dir)]
     echo("\nThe stack is ready.")
     print_table(("part", "address"), rows, drawn=True)
@@ -73,7 +73,7 @@ def _tell(info: StackInfo, config: Settings, how_to_stop: str) -> None:
 @click.command("down")
 @json_option
 def down_command(as_json: bool) -> None:
-    """Stop the stack that runs in this directory; what was under way goes on at the next start."""
+    """Stop the stack that runs in this directory; unfinished work continues at the next start."""
     config = settings()
     stopped = down(config.data_dir)
     if as_json:
@@ -86,8 +86,8 @@ def down_command(as_json: bool) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8321, show_default=True, type=PORT, help="Port to listen on.")
 def serve_command(host: str, port: int) -> None:
-    """Serve the API. Beyond loopback only with STEPMILL_ADMIN_KEY set."""
-    # Only here: `up` and `down` need no web server.
+    """Serve the API; beyond loopback only if STEPMILL_ADMIN_KEY is set."""
+    # Imported here because `up` and `down` need no web server.
     import uvicorn
 
     from api.binding import check_bind

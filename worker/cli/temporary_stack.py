@@ -1,4 +1,4 @@
-"""A stack for the length of one command: started quietly, and gone with this process whatever ends it."""
+"""A temporary stack for one command: started quietly, and stopped with this process whatever ends it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Chosen = Callable[[Service], bool]
 
 
 def without_flower(service: Service) -> bool:
-    """Nobody looks at the tasks of a short command."""
+    """Selects everything but Flower, which a short command does not need."""
     return service.name != "flower"
 
 
 def only_reading(service: Service) -> bool:
-    """What it takes to read the database through the API."""
+    """Selects what is needed to read the database through the API."""
     return service.name in {"database", "redis", "api"}
 
 
 @contextlib.contextmanager
 def temporary_stack(plan: StackPlan, chosen: Chosen = without_flower) -> Iterator[StackInfo]:
-    """Starts the chosen services and stops them at the end. Raises a StackError with nothing left running."""
+    """Starts the chosen services and stops them at the end. If it raises StackError, nothing is left running."""
     with supervising(plan.data_dir), _terminated_like_interrupted():
         info, services = compose(plan.with_ports())
         info = replace(info, addresses={name: url for name, url in info.addresses.items() if name != "Flower"})
@@ -51,7 +51,7 @@ def temporary_stack(plan: StackPlan, chosen: Chosen = without_flower) -> Iterato
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the command as Ctrl-C does, so that the stack is stopped in order."""
+    """Makes SIGTERM and SIGHUP end the command like Ctrl-C, so that the stack is stopped properly."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -68,7 +68,7 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 
 def last_lines(log_dir: Path, services: Sequence[str], count: int = 3) -> None:
-    """Shows on standard error what these services said last."""
+    """Prints the last output of these services on standard error."""
     for service in services:
         path = log_dir / f"{service}.log"
         if path.exists():

@@ -21,7 +21,7 @@ from worker.terminal import echo
 @json_option
 @click.pass_context
 def tools_group(ctx: click.Context, as_json: bool) -> None:
-    """The tools that are registered here, with their schemas, queues and limits."""
+    """List the tools registered here, with their schemas, queues and limits."""
     if ctx.invoked_subcommand is not None:
         return
     registry = load_tools(settings().tool_modules)
@@ -36,7 +36,7 @@ def tools_group(ctx: click.Context, as_json: bool) -> None:
 
 
 def described(tool: Tool) -> JsonObject:
-    """A tool as JSON."""
+    """Returns a tool as JSON."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -60,7 +60,7 @@ def _row(tool: Tool) -> tuple[object, ...]:
 @tools_group.command("show")
 @click.argument("name")
 def show_command(name: str) -> None:
-    """One tool with the JSON schema of its arguments."""
+    """Show one tool with the JSON schema of its arguments."""
     print_json(described(_tool(load_tools(settings().tool_modules), name)))
 
 
@@ -68,7 +68,7 @@ def show_command(name: str) -> None:
 @click.argument("name")
 @click.option("--args", "text", default="{}", metavar="JSON", help="The arguments as a JSON object, or plain text.")
 def call_command(name: str, text: str) -> None:
-    """Run a tool here and now, within its time limit, and print what a model would read."""
+    """Run a tool here, within its time limit, and print what a model would read."""
     sys.exit(call_by_hand(_tool(load_tools(settings().tool_modules), name), _arguments(text)))
 
 
@@ -79,7 +79,7 @@ def _tool(registry: Registry, name: str) -> Tool:
 
 
 def _arguments(text: str) -> JsonObject | str:
-    """An object, or the text as it is, as a model may give it."""
+    """Returns an object, or the text unchanged, as a model may give it."""
     try:
         value = json.loads(text)
     except ValueError:

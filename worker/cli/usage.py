@@ -1,4 +1,4 @@
-"""`stepmill usage`: what each day took, and what of it was for nothing."""
+"""`stepmill usage`: daily usage, and how much of it was wasted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COLUMNS = (
 
 
 @click.command("usage")
-@click.option("--days", default=7, show_default=True, type=click.IntRange(1, 366), help="So many days back, in UTC.")
+@click.option("--days", default=7, show_default=True, type=click.IntRange(1, 366), help="Number of past days, in UTC.")
 @json_option
 def usage_command(days: int, as_json: bool) -> None:
-    """Calls, tokens, cost and waste of each day."""
+    """Show calls, tokens, cost and waste of each day."""
     with reading() as client:
         items = client.get("/api/usage", days=days)["items"]
     if as_json:

@@ -1,4 +1,4 @@
-"""`stepmill worker`: checks that everything is there, then works."""
+"""`stepmill worker`: checks Redis and the database, then runs a worker."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ THINK_CONCURRENCY, TOOL_CONCURRENCY = 32, 2
     "--queues",
     required=True,
     metavar="Q,…",
-    help="What to work on: think, think.interactive, tools.local, …; quarantine for all of quarantine.",
+    help="Queues to serve: think, think.interactive, tools.local, …; quarantine for all of quarantine.",
 )
 @click.option(
     "--pool", type=click.Choice(["threads", "prefork"]), help="Default: threads for think, prefork for tools."
 )
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="Default: 32 for think, 2 for tools.")
-@click.option("--name", help="A name to recognise it by; by default its queues and the machine.")
+@click.option("--name", help="The worker's name; by default its queues and the machine.")
 def worker_command(queues: str, pool: str | None, concurrency: int | None, name: str | None) -> None:
     """Run a worker for these queues, until SIGTERM or Ctrl-C; then it hands back what it cannot finish."""
     join_running_stack()
@@ -41,7 +41,7 @@ def worker_command(queues: str, pool: str | None, concurrency: int | None, name:
     thinks = all(queue.startswith("think") for queue in wanted)
     pool = pool or ("threads" if thinks else "prefork")
     concurrency = concurrency or (THINK_CONCURRENCY if thinks else TOOL_CONCURRENCY)
-    # Only here: Celery takes a second to import, and a wrong queue name should not.
+    # Imported here because Celery takes a second to import, and a wrong queue name should be refused at once.
     from worker.fleet.process import run_worker
 
     click.get_current_context().exit(run_worker(wanted, pool, concurrency, name))

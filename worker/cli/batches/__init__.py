@@ -12,7 +12,7 @@ from worker.cli.batches.submit import submit_command
 
 @click.group("batch")
 def batch_group() -> None:
-    """Many questions: submit a file, watch, take the results home, pause, retry."""
+    """Many questions: submit a file, watch, fetch the results, pause, retry."""
 
 
 for command in (

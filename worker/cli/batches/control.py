@@ -17,7 +17,7 @@ from worker.terminal import echo
 @click.argument("batch_id")
 @json_option
 def cancel_command(batch_id: str, as_json: bool) -> None:
-    """End a batch; what is in flight is stopped."""
+    """Cancel a batch; work in flight is stopped."""
     _act(batch_id, "cancel", as_json)
 
 
@@ -25,7 +25,7 @@ def cancel_command(batch_id: str, as_json: bool) -> None:
 @click.argument("batch_id")
 @json_option
 def pause_command(batch_id: str, as_json: bool) -> None:
-    """Start no further steps of a batch; what is in flight may finish."""
+    """Pause a batch: no new step starts; work in flight may finish."""
     _act(batch_id, "pause", as_json)
 
 
@@ -36,11 +36,11 @@ def pause_command(batch_id: str, as_json: bool) -> None:
     "budget_usd",
     metavar="USD",
     type=click.FloatRange(0, 1e9, min_open=True),
-    help="The new budget of all its runs, where its budget is what it was paused for.",
+    help="The new, higher budget of the batch.",
 )
 @json_option
 def resume_command(batch_id: str, budget_usd: float | None, as_json: bool) -> None:
-    """Let a paused batch go on."""
+    """Resume a paused batch."""
     _act(batch_id, "resume", as_json, budget_usd=budget_usd)
 
 
@@ -52,10 +52,10 @@ def _act(batch_id: str, verb: str, as_json: bool, **options: Any) -> None:
 
 @click.command("retry")
 @click.argument("batch_id")
-@click.option("--code", "codes", multiple=True, metavar="CODE", help="Only runs that failed so; may be repeated.")
+@click.option("--code", "codes", multiple=True, metavar="CODE", help="Only runs with this error code; may be repeated.")
 @json_option
 def retry_command(batch_id: str, codes: tuple[str, ...], as_json: bool) -> None:
-    """Try the failed runs of a batch again (`--code cancelled`: the cancelled ones)."""
+    """Queue the failed runs of a batch again (`--code cancelled`: the cancelled ones)."""
     wanted = ",".join(part.strip() for code in codes for part in code.split(",") if part.strip())
     with connected() as client:
         batch = client.post(f"/api/batches/{batch_id}/retry", codes=wanted)

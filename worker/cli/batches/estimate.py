@@ -1,4 +1,4 @@
-"""`stepmill batch estimate`: runs a few lines, and says what all of them would take."""
+"""`stepmill batch estimate`: runs a few lines, and estimates cost and time for all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ READERS = {"tsv": "csv"}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What all questions would take, by what the canary's took. `seconds_at_most` is at the canary's pace."""
+    """What all questions would take, judging by the canary. `seconds_at_most` assumes the canary's pace."""
 
     questions: int
     canary: int
@@ -49,7 +49,7 @@ def estimate_command(
 ) -> None:
     """Run the first few lines of a file, and say what all of it would cost and how long it would take.
 
-    The canary is a batch of its own; submitting the file afterwards asks its lines again.
+    These first lines are a batch of their own; submitting the file afterwards asks them again.
     """
     questions = count_questions(file, form, template)
     options |= {"limit": canary, "template": template, "name": f"canary of {file}"}
@@ -67,7 +67,7 @@ def estimate_command(
 
 
 def count_questions(file: str, form: str | None, template: str | None) -> int:
-    """How many questions a file holds; nothing is kept of them. Raises `UserError` when there are none."""
+    """Counts the questions of a file without keeping them. Raises `UserError` if there are none."""
     chosen = format_of(file, form)
     rules = Rules(settings().max_question_bytes, Template(template) if template else None)
     with opened(file) as stream:
@@ -79,7 +79,7 @@ def count_questions(file: str, form: str | None, template: str | None) -> int:
 
 
 def extrapolate(batch: JsonObject, questions: int, took_s: float) -> Estimate:
-    """From the canary to the whole file."""
+    """Extrapolates from the canary to the whole file."""
     ended = max(1, batch["counts"]["succeeded"] + batch["counts"]["failed"])
     factor = questions / ended
     cost = batch["cost_usd"]

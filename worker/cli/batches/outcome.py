@@ -1,4 +1,4 @@
-"""How a watched batch ended, as an exit code and as words."""
+"""The outcome of a watched batch, as an exit code and in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.terminal import echo
 def watch_to_the_end(
     client: Client, batch_id: str, quiet: bool, allow_failures: bool, temporary: bool = False
 ) -> tuple[int, JsonObject]:
-    """Watches; returns the exit code and the batch. Ctrl-C leaves the batch as it is and says how to come back.
+    """Watches; returns the exit code and the batch. Ctrl-C leaves the batch running and says how to watch it again.
 
     `quiet` keeps standard output free for JSON; `temporary` says that the stack ends with this command.
     """
@@ -27,7 +27,7 @@ def watch_to_the_end(
 
 
 def come_back(batch_id: str, temporary: bool) -> None:
-    """Printed when somebody stops watching."""
+    """Prints how to watch the batch again."""
     if temporary:
         echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
         echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
@@ -37,7 +37,7 @@ def come_back(batch_id: str, temporary: bool) -> None:
 
 
 def tell_outcome(batch: JsonObject) -> None:
-    """What to do next, now that nothing moves any more."""
+    """Prints what to do next, once the batch has ended or is paused."""
     batch_id = batch["batch_id"]
     if batch.get("paused_reason"):
         more = " --budget USD" if batch["paused_reason"] == "budget" else ""
@@ -49,7 +49,7 @@ def tell_outcome(batch: JsonObject) -> None:
 
 
 def exit_code(batch: JsonObject, allow_failures: bool) -> int:
-    """0 when all succeeded; with `allow_failures` also when some failed but all ended."""
+    """Returns 0 if all succeeded; with `allow_failures` also if some failed but all ended."""
     if batch["state"] == "done" and (allow_failures or batch["counts"]["succeeded"] == batch["total"]):
         return 0
     return EXIT_FAILED

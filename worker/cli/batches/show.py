@@ -22,11 +22,11 @@ from worker.terminal import echo, safe_json
 
 @click.command("status")
 @click.argument("batch_id")
-@click.option("--watch", "watching", is_flag=True, help="Stay until all have ended.")
-@click.option("--allow-failures", is_flag=True, help="With --watch: exit code 0 although runs failed.")
+@click.option("--watch", "watching", is_flag=True, help="Keep watching until all runs have ended.")
+@click.option("--allow-failures", is_flag=True, help="With --watch: exit code 0 even if runs failed.")
 @json_option
 def status_command(batch_id: str, watching: bool, allow_failures: bool, as_json: bool) -> None:
-    """How far a batch is: counts by state, rate, tokens, cost, waste, and what waits for what."""
+    """Show a batch's progress: counts by state, rate, tokens, cost, waste, and what waits for what."""
     with connected() if watching else reading() as client:
         if watching:
             code, batch = watch_to_the_end(client, batch_id, as_json, allow_failures)
@@ -54,7 +54,7 @@ def _tell(batch: JsonObject) -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many.")
 @json_option
 def list_command(state: str | None, limit: int, as_json: bool) -> None:
-    """The batches, newest first."""
+    """List the batches, newest first."""
     with reading() as client:
         batches = list(client.pages("/api/batches", limit=limit, state=state))
     if as_json:
@@ -80,17 +80,19 @@ def _row(batch: JsonObject) -> tuple[object, ...]:
 
 @click.command("results")
 @click.argument("batch_id")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), help="By default --output's suffix.")
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), help="Default: the suffix of --output."
+)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; standard output by default.")
 @click.option(
     "--only", metavar="STATE,…", help="Only runs in these states or with these error codes: failed, max_steps …"
 )
-@click.option("--with-steps", is_flag=True, help="Each run with its steps and calls.")
-@click.option("--excel-safe", is_flag=True, help="In CSV, keep spreadsheets from taking an answer for a formula.")
+@click.option("--with-steps", is_flag=True, help="Include each run's steps and calls.")
+@click.option("--excel-safe", is_flag=True, help="In CSV, keep spreadsheets from reading an answer as a formula.")
 def results_command(
     batch_id: str, form: str | None, output: Path | None, only: str | None, with_steps: bool, excel_safe: bool
 ) -> None:
-    """The results so far, in the order of the input, as JSONL, CSV or Parquet."""
+    """Fetch the results so far, in input order, as JSONL, CSV or Parquet."""
     suffix = output.suffix.lower().removeprefix(".") if output else ""
     form = form or (suffix if suffix in ("csv", "parquet") else "jsonl")
     if form == "parquet" and output is None and sys.stdout.isatty():
@@ -110,7 +112,7 @@ def results_command(
 
 
 def _write(chunks: Iterator[bytes], output: Path) -> None:
-    """Under another name until it is whole, so that nobody takes half a file for all of it."""
+    """Writes under another name until the file is complete, so that half a file is never mistaken for all of it."""
     if not output.parent.is_dir():
         raise UserError(f"There is no directory {output.parent}.", "Make it first, or name another file.")
     partial = output.with_name(output.name + ".partial")
@@ -123,7 +125,7 @@ def _write(chunks: Iterator[bytes], output: Path) -> None:
 
 
 def _show(chunks: Iterator[bytes], form: str) -> None:
-    """For eyes: a pipe gets the bytes as they are."""
+    """Prints the results, made safe for a terminal; a pipe gets the bytes unchanged."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for chunk in chunks:
         text = decoder.decode(chunk)

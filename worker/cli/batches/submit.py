@@ -1,4 +1,4 @@
-"""`stepmill batch submit`: hands over a file of questions, and stays to watch with `--wait`."""
+"""`stepmill batch submit`: submits a file of questions, and watches the batch with `--wait`."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ SHOWN_REFUSALS = 20
 
 @click.command("submit")
 @click.argument("file")
-@click.option("--name", help="A name for people.")
+@click.option("--name", help="A name for the batch.")
 @run_options
 @click.option("--limit", type=click.IntRange(1, 1_000_000_000), help="Only the first N questions.")
-@click.option("--skip-invalid", is_flag=True, help="Leave out lines that cannot be read, and list them.")
+@click.option("--skip-invalid", is_flag=True, help="Skip unreadable lines, and list them.")
 @click.option("--template", help='For CSV: the question from columns, as in "Classify {title}".')
-@click.option("--max-failures", metavar="N|P%", help="Pause the batch at so many failures, or at this percentage.")
+@click.option("--max-failures", metavar="N|P%", help="Pause the batch at this number or percentage of failures.")
 @click.option(
     "--budget",
     "budget_usd",
     metavar="USD",
     type=click.FloatRange(0, 1e9, min_open=True),
-    help="What all runs together may cost; the batch pauses before it would be passed.",
+    help="The most that all runs together may cost; the batch pauses before it exceeds that.",
 )
 @click.option(
     "--weight",
     type=click.FloatRange(MIN_WEIGHT, MAX_WEIGHT),
-    help="Its share next to other batches; 1 by default.",
+    help="Its share compared with other batches; 1 by default.",
 )
-@click.option("--new", is_flag=True, help="A batch of its own, even if the same file was submitted before.")
-@click.option("--wait", is_flag=True, help="Watch until all have ended.")
-@click.option("--allow-failures", is_flag=True, help="With --wait: exit code 0 although runs failed.")
+@click.option("--new", is_flag=True, help="Create a new batch even if the same file was submitted before.")
+@click.option("--wait", is_flag=True, help="Watch until all runs have ended.")
+@click.option("--allow-failures", is_flag=True, help="With --wait: exit code 0 even if runs failed.")
 @format_option
 @json_option
 def submit_command(
@@ -50,7 +50,7 @@ def submit_command(
 ) -> None:
     """Submit a file of questions (JSONL, CSV or plain lines); `-` reads standard input.
 
-    The same file with the same options is the same batch, unless --new: submitting twice asks nothing twice.
+    The same file with the same options is the same batch, unless --new is given: submitting it twice asks nothing twice.
     """
     temporary = wait and would_be_temporary()
     with working() if wait else connected() as client:
@@ -68,7 +68,7 @@ def submit_command(
 
 
 def send(client: Client, file: str, form: str | None, *, new: bool, options: JsonObject) -> JsonObject:
-    """Uploads the file; the answer says what was taken and what was refused."""
+    """Uploads the file; the answer says which lines were accepted and which refused."""
     chosen = format_of(file, form)
     params = {name: value for name, value in options.items() if value not in (None, False)}
     if chosen == "tsv":
@@ -80,7 +80,7 @@ def send(client: Client, file: str, form: str | None, *, new: bool, options: Jso
 
 
 def tell(answer: JsonObject) -> None:
-    """What was taken, what refused, where to watch."""
+    """Prints what was accepted, what was refused, and how to watch it."""
     note_practice(answer["simulated"])
     if answer["existing"]:
         echo(f"This was submitted before: it is batch {answer['batch_id']} (--new makes another).")

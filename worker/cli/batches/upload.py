@@ -1,4 +1,4 @@
-"""A file of questions on its way to the API: its format, its hash, its bytes as a stream."""
+"""A file of questions for upload: its format, its hash, its bytes as a stream."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ CONTENT_TYPES = {
 }
 SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "plain"}
 format_option = click.option(
-    "--format", "form", type=click.Choice(sorted(CONTENT_TYPES)), help="By default the file's suffix tells."
+    "--format", "form", type=click.Choice(sorted(CONTENT_TYPES)), help="By default the file's suffix decides."
 )
 
 
 def format_of(name: str, chosen: str | None) -> str:
-    """The format that was chosen, or that the suffix tells, or `auto`: the first line tells."""
+    """Returns the chosen format, or that of the suffix, or `auto`, which lets the first line decide."""
     return chosen or SUFFIXES.get(Path(name).suffix.lower(), "auto")
 
 
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
-    """The file, at its beginning; standard input (`-`) is put aside on disk, since it must be read twice."""
+    """Yields the file at its beginning. Copies standard input (`-`) to disk, since it must be read twice."""
     if name != "-":
         try:
             with open(name, "rb") as file:
@@ -55,7 +55,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 
 def submission_key(file: BinaryIO, options: JsonObject) -> str:
-    """The same for the same bytes and options; leaves the file at its beginning."""
+    """Returns a key that depends only on bytes and options. Leaves the file at its beginning."""
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
     for chunk in chunks(file):
         digest.update(chunk)

@@ -1,4 +1,4 @@
-"""Whether results came whole: where the API cannot go on, the last record of an export says so."""
+"""Checks that results are complete: if the API cannot continue an export, its last record says so."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from worker.cli.errors import EXIT_UNREACHABLE
 from worker.core.errors import UserError
 
 MOST_BYTES = 8_192
-"""So much of a record is looked at; one that says that the results break off is far shorter."""
+"""Bytes of a record that are checked; a record that says that the results break off is far shorter."""
 
 
 def whole(chunks: Iterable[bytes], form: str) -> Iterator[bytes]:
-    """The same pieces. Raises `UserError` behind the last one where its record says that the results break off.
+    """Yields the pieces unchanged. Raises `UserError` after the last one if its record says that the results break off.
 
-    Only JSONL and CSV have such a record: a Parquet stream is cut, which the connection tells.
+    Only JSONL and CSV have such a record. A Parquet stream is cut off instead, which shows as a connection error.
     """
     if form == "parquet":
         yield from chunks
@@ -31,7 +31,7 @@ def whole(chunks: Iterable[bytes], form: str) -> Iterator[bytes]:
 
 
 class _Records:
-    """The first and the last record of a stream, cut at `MOST_BYTES`. In CSV a line may end within a quoted cell."""
+    """Keeps the first and last record of a stream, cut at `MOST_BYTES`. In CSV a quoted cell may contain line ends."""
 
     def __init__(self, quoted: bool) -> None:
         self._quoted = quoted
@@ -56,7 +56,7 @@ class _Records:
 
 def _said_in_line(records: _Records) -> str | None:
     if not records.last.endswith(b"\n"):
-        return None  # longer than any that says so
+        return None  # longer than any record that says so
     record = json.loads(records.last)
     return str(record["error"]["message"]) if record.get("run_id") is None else None
 

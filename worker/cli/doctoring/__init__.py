@@ -1,1 +1,1 @@
-"""What `stepmill doctor` looks at. A check looks at one thing and returns findings; it mends nothing."""
+"""The checks of `stepmill doctor`. Each checks one thing and yields findings; none changes anything."""

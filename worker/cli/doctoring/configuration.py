@@ -1,4 +1,4 @@
-"""What the operator wrote: agents file, tool modules, prices."""
+"""Checks what the operator wrote: agents file, tool modules, prices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.llm.prices import PriceTable
 
 
 def tools(patient: Patient) -> Iterator[Finding]:
-    """Whether every tool module could be loaded."""
+    """Checks that every tool module can be loaded."""
     registry = load_tools(patient.settings.tool_modules)
     for problem in registry.problems:
         remedy = "Correct the module, or take it out of STEPMILL_TOOL_MODULES; `stepmill tools` shows what there is."
@@ -21,7 +21,7 @@ def tools(patient: Patient) -> Iterator[Finding]:
 
 
 def agents(patient: Patient) -> Iterator[Finding]:
-    """Whether the agents file can be read, and names dialects and tools that there are."""
+    """Checks that the agents file is readable, and that its dialects and tools exist."""
     try:
         found = load_agents(patient.settings)
     except UserError as error:
@@ -60,11 +60,11 @@ def _simulated(found: Agents, name: str) -> bool:
     try:
         return found.configuration(name).simulated
     except UserError:
-        return False  # told already, by the check of the agent itself
+        return False  # already reported by the check of the agent itself
 
 
 def prices(patient: Patient) -> Iterator[Finding]:
-    """Whether the user's price table can be read."""
+    """Checks that the user's price table is readable."""
     try:
         PriceTable.load(patient.settings.prices_file)
     except UserError as error:

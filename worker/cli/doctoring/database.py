@@ -1,4 +1,4 @@
-"""The database: there, of this version, writable, with a clock like this machine's, and whole."""
+"""Checks the database: reachable, of this version, writable, its clock in step with this machine's, consistent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN_VIOLATIONS = 3
 
 
 def database(patient: Patient) -> Iterator[Finding]:
-    """Everything about the database in force."""
+    """Checks the configured database."""
     url = patient.settings.database
     if _not_made_yet(patient):
         yield Finding("database", "`stepmill up` will make an SQLite database in the data directory")
@@ -70,7 +70,7 @@ def _schema(store: Store, url: str, patient: Patient) -> Iterator[Finding]:
 
 
 def writable(store: Store) -> Iterator[Finding]:
-    """Whether it takes writes, and on SQLite whether writers leave readers alone."""
+    """Checks that it accepts writes, and on SQLite that writers do not block readers."""
     try:
         with store.write() as tx:
             tx.execute(text("UPDATE workers SET stuck = stuck WHERE id = ''"))
@@ -98,7 +98,7 @@ def _clock(store: Store) -> Iterator[Finding]:
 
 
 def _admission(store: Store, patient: Patient) -> Iterator[Finding]:
-    """Whether runs are admitted. Where nothing runs, nobody could admit: then it is only worth a note."""
+    """Checks that runs are admitted. If no worker or API runs, nothing can admit, so it is only a note."""
     health = admission_health(store)
     if health.problem:
         level = Level.FAULT if patient.stack or serving(store) else Level.WARNING
@@ -110,7 +110,7 @@ def _admission(store: Store, patient: Patient) -> Iterator[Finding]:
 
 
 def _invariants(store: Store) -> Iterator[Finding]:
-    """What must always be true of the tables."""
+    """Checks the rules that must always hold for the tables."""
     for broken in check(store, SHOWN_VIOLATIONS, (*HOT, *SET_ASIDE, *COLD)):
         message = f"{broken.says} Not so for {broken.subject}: {broken.seen}."
         yield fault("invariants", "invariant", message, "This is a bug in stepmill: keep the database and report it.")

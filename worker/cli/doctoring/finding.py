@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.settings import Settings
 
 
 class Level(StrEnum):
-    """How bad a finding is: nothing, worth knowing, wrong, or a service that does not answer."""
+    """How bad a finding is: fine, worth knowing, wrong, or a service that does not answer."""
 
     OK = "ok"
     WARNING = "warning"
@@ -21,7 +21,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `code` names the fault for programs; `remedy` is what to do about it."""
+    """One result. `code` names the problem for programs; `remedy` says how to fix it."""
 
     about: str
     message: str
@@ -36,9 +36,9 @@ def fault(about: str, code: str, message: str, remedy: str, level: Level = Level
 
 @dataclass(slots=True)
 class Patient:
-    """What is looked at: the settings in force and the stack of this directory, if one runs.
+    """What is checked: the settings in force and the stack of this directory, if one runs.
 
-    `usable` collects what later checks may rely on: there is no use in asking a database that is away.
+    `usable` collects what later checks may rely on, so that they skip a database that is away.
     """
 
     settings: Settings

@@ -1,4 +1,4 @@
-"""What runs: workers for every queue, the API, Flower, endpoints that are paused."""
+"""Checks what runs: workers for every queue, the API, Flower, paused endpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START = "Start one: stepmill worker --queues {queue}"
 
 
 def workers(patient: Patient) -> Iterator[Finding]:
-    """Whether each queue has a worker; needed wherever something waits, or where any worker runs."""
+    """Checks that each queue has a worker, if work waits in it or if any worker runs."""
     if "database" not in patient.usable:
         return
     store = open_store(patient.settings.database, pool_size=2)
@@ -60,7 +60,7 @@ def _unserved(queue: str, count: int) -> Finding:
 
 
 def addresses(patient: Patient) -> Iterator[Finding]:
-    """Whether API and Flower answer where they should."""
+    """Checks that API and Flower answer at their addresses."""
     known = dict(patient.stack.addresses) if patient.stack else {}
     if patient.settings.api_url:
         known["API"] = patient.settings.api_url

@@ -1,4 +1,4 @@
-"""This machine: data directory, disk, ports, and the isolation that programs of a model's making need."""
+"""Checks this machine: data directory, disk, ports, and isolation for programs that models write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL_PORTS = {"the API": 8321, "Flower": 5555}
 
 
 def data_dir(patient: Patient) -> Iterator[Finding]:
-    """Whether the data directory can be written, and has room."""
+    """Checks that the data directory is writable and has room."""
     path = patient.settings.data_dir
     existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
     problem = _not_writable(existing)
@@ -50,7 +50,7 @@ def _room(directory: Path) -> Finding:
 
 
 def ports(patient: Patient) -> Iterator[Finding]:
-    """Whether `stepmill up` would get its usual ports."""
+    """Checks that the default ports of `stepmill up` are free."""
     if patient.stack is not None:
         return
     for service, port in USUAL_PORTS.items():
@@ -62,7 +62,7 @@ def ports(patient: Patient) -> Iterator[Finding]:
 
 
 def isolation(patient: Patient) -> Iterator[Finding]:
-    """Whether `python_executor` can run anything here."""
+    """Checks that `python_executor` can run programs here."""
     setting = variable("STEPMILL_PYTHON_ISOLATION")
     found = mechanism(setting)
     if found is None:

@@ -1,4 +1,4 @@
-"""Model endpoints: there, with a key that they accept, and with the model that the agents name. Costs nothing."""
+"""Checks model endpoints: reachable, key accepted, model known. Makes no paid call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_S = 10.0
 
 
 def models(patient: Patient) -> Iterator[Finding]:
-    """One finding for each endpoint and model that an agent uses."""
+    """Yields one finding for each endpoint and model that an agent uses."""
     if "agents" not in patient.usable:
         return
     seen = set()
@@ -36,7 +36,7 @@ def _endpoints(patient: Patient) -> Iterator[EndpointSettings]:
         try:
             config = agents.configuration(name)
         except UserError:
-            continue  # told by the check of the agents
+            continue  # reported by the check of the agents
         if not config.simulated:
             yield endpoint_of(config, "")
         elif patient.settings.practice_url:
@@ -83,7 +83,7 @@ def _refused(about: str, where: str, endpoint: EndpointSettings, key: str | None
 
 
 def _listed(response: httpx2.Response) -> set[str] | None:
-    """The models that the endpoint lists; None where it has no such list."""
+    """Returns the models that the endpoint lists; None if it has no such list."""
     try:
         return {str(one["id"]) for one in response.json()["data"]}
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The broker: there, new enough, with a policy that keeps messages, and not open to everybody."""
+"""Checks Redis: reachable, new enough, an eviction policy that keeps messages, and protected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 
 
 def redis(patient: Patient) -> Iterator[Finding]:
-    """Everything about the server that STEPMILL_REDIS_URL names, or that the stack runs."""
+    """Checks the server that STEPMILL_REDIS_URL names, or that the stack runs."""
     if not patient.settings.redis_url and patient.stack is None:
         yield Finding("redis", "`stepmill up` will start a private one")
         return
@@ -42,7 +42,7 @@ def redis(patient: Patient) -> Iterator[Finding]:
 
 
 def server(url: str, info: dict[str, Any]) -> Iterator[Finding]:
-    """What the server says of itself: its version, and whether anybody may use it."""
+    """Checks the server's own information: its version, and whether it needs a password."""
     version = str(info["redis_version"])
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
         yield fault("redis", "redis_version", f"Redis is {version}; 6.2 or newer is needed.", "Upgrade it.")

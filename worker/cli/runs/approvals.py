@@ -11,7 +11,7 @@ from worker.cli.output import json_option, print_json
 from worker.core.records import JsonObject
 from worker.terminal import echo
 
-step_option = click.option("--step", type=click.IntRange(1), help="Which step, where several calls wait.")
+step_option = click.option("--step", type=click.IntRange(1), help="Which step, if several calls wait.")
 call_option = click.option("--call", type=click.IntRange(1), help="Which call of the step.")
 
 
@@ -21,18 +21,18 @@ call_option = click.option("--call", type=click.IntRange(1), help="Which call of
 @call_option
 @json_option
 def approve_command(run_id: str, step: int | None, call: int | None, as_json: bool) -> None:
-    """Let a call begin that waits for approval."""
+    """Approve a call that waits for approval: it may start."""
     _say(run_id, "approve", {"step": step, "call": call}, "approved", as_json)
 
 
 @click.command("refuse")
 @click.argument("run_id")
-@click.option("--reason", help="Why; the model reads it.")
+@click.option("--reason", help="The reason, which the model reads.")
 @step_option
 @call_option
 @json_option
 def refuse_command(run_id: str, reason: str | None, step: int | None, call: int | None, as_json: bool) -> None:
-    """Refuse a call that waits for approval; the run goes on without it."""
+    """Refuse a call that waits for approval; the run continues without it."""
     _say(run_id, "refuse", {"step": step, "call": call, "reason": reason}, "refused", as_json)
 
 

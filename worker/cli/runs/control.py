@@ -15,7 +15,7 @@ DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": 
 @click.argument("run_id")
 @json_option
 def cancel_command(run_id: str, as_json: bool) -> None:
-    """End a run; what is in flight is stopped."""
+    """Cancel a run; work in flight is stopped."""
     _act(run_id, "cancel", as_json)
 
 
@@ -23,7 +23,7 @@ def cancel_command(run_id: str, as_json: bool) -> None:
 @click.argument("run_id")
 @json_option
 def pause_command(run_id: str, as_json: bool) -> None:
-    """Start no further step of a run."""
+    """Pause a run: no new step starts."""
     _act(run_id, "pause", as_json)
 
 
@@ -31,7 +31,7 @@ def pause_command(run_id: str, as_json: bool) -> None:
 @click.argument("run_id")
 @json_option
 def resume_command(run_id: str, as_json: bool) -> None:
-    """Let a paused run go on."""
+    """Resume a paused run."""
     _act(run_id, "resume", as_json)
 
 
@@ -39,7 +39,7 @@ def resume_command(run_id: str, as_json: bool) -> None:
 @click.argument("run_id")
 @json_option
 def retry_command(run_id: str, as_json: bool) -> None:
-    """Try a failed or cancelled run again."""
+    """Queue a failed or cancelled run again."""
     _act(run_id, "retry", as_json)
 
 

@@ -21,14 +21,14 @@ SHOWN_CHARS = 60
 
 
 @click.command("list")
-@click.option("--batch", help="Only the runs of this batch, in the order of its input.")
+@click.option("--batch", help="Only runs of this batch, in input order.")
 @click.option("--state", type=click.Choice(["queued", "active", *ENDED]), help="Only these.")
-@click.option("--error", metavar="CODE", help="Only runs that failed so.")
-@click.option("--custom-id", help="Only the run of this custom_id.")
+@click.option("--error", metavar="CODE", help="Only runs with this error code.")
+@click.option("--custom-id", help="Only the run with this custom_id.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many.")
 @json_option
 def list_command(limit: int, as_json: bool, **chosen: Any) -> None:
-    """The runs, newest first."""
+    """List the runs, newest first."""
     with reading() as client:
         runs = list(client.pages("/api/runs", limit=limit, **chosen))
     if as_json:
@@ -52,7 +52,7 @@ def _short(text: str) -> str:
 @click.argument("run_id")
 @json_option
 def show_command(run_id: str, as_json: bool) -> None:
-    """One run with its steps, calls and attempts."""
+    """Show one run with its steps, calls and attempts."""
     with reading() as client:
         run = client.get(f"/api/runs/{run_id}")
         kept = client.get(f"/api/runs/{run_id}/artifacts")["items"]
@@ -77,7 +77,7 @@ def show_command(run_id: str, as_json: bool) -> None:
 
 
 def _task(task_id: str | None, flower: str | None) -> str:
-    """Where Flower shows a task; its id where nobody knows Flower's address."""
+    """Returns the task's URL in Flower, or its id if Flower's address is unknown."""
     if task_id is None:
         return "–"
     return f"{flower}/task/{task_id}" if flower else f"task {task_id}"
@@ -115,7 +115,7 @@ def _state(run: JsonObject) -> str:
 @click.argument("run_id")
 @json_option
 def follow_command(run_id: str, as_json: bool) -> None:
-    """Tell a run from its beginning until its end. Ctrl-C only stops watching."""
+    """Follow a run from its beginning to its end. Ctrl-C only stops watching."""
     with connected() as client:
         run = client.get(f"/api/runs/{run_id}")
         note_practice(run["simulated"])
