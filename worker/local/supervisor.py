@@ -1,4 +1,4 @@
-"""Starts services in stages, restarts what ends unasked, and stops all in reverse order."""
+"""Starts services in stages, restarts those that end unexpectedly, and stops all in reverse order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STABLE_AFTER_S = 60.0
 
 
 class Supervisor:
-    """Owns the processes of `services`. One thread calls `start`, `watch`, `stop`; any may set `stopping`."""
+    """Owns the processes of `services`. One thread calls `start`, `watch` and `stop`; any thread may set `stopping`."""
 
     def __init__(self, services: Sequence[Service], log_dir: Path, console: Console | None = None) -> None:
         self.stopping = Event()
@@ -37,7 +37,7 @@ class Supervisor:
         self._restart_at: dict[str, float] = {}
 
     def start(self) -> None:
-        """Returns when every service is ready. Raises ServiceFailed or Interrupted, with nothing left running."""
+        """Returns once every service is ready. If it raises ServiceFailed or Interrupted, nothing is left running."""
         try:
             for _, stage in groupby(self._services, key=lambda service: service.stage):
                 started = [self._launch(service) for service in stage]
@@ -48,13 +48,13 @@ class Supervisor:
             raise
 
     def watch(self) -> None:
-        """Keeps the services up until `stopping` is set."""
+        """Keeps the services running until `stopping` is set."""
         while not self.stopping.wait(POLL_S):
             for service in self._services:
                 self._look_after(service)
 
     def stop(self) -> None:
-        """Stops what runs, the last stage first. Safe to repeat."""
+        """Stops all running services, last stage first. Safe to repeat."""
         for _, stage in groupby(reversed(self._services), key=lambda service: service.stage):
             self._stop_together([self._running.pop(service.name) for service in stage if service.name in self._running])
         for log in self._logs.values():
@@ -86,7 +86,7 @@ class Supervisor:
         return ServiceFailed(f"{what}; it said: {last_words}", f"see {self._log_dir / running.service.name}.log")
 
     def _look_after(self, service: Service) -> None:
-        """Notices an end, and starts again once its pause is over. Never waits: others may need care too."""
+        """Notices that a service has ended, and restarts it after its pause. Never blocks the others."""
         running = self._running.get(service.name)
         if service.one_shot or not service.restart:
             return
@@ -127,6 +127,6 @@ class Supervisor:
 
 
 def describe_exit(code: int) -> str:
-    """An exit code in a shell's manner, or minus the signal that killed the wrapper itself."""
+    """Describes an exit code as shells count them, or minus the signal that killed the wrapper itself."""
     number = -code if code < 0 else code - 128
     return f"signal {number}" if 0 < number < 65 else f"code {code}"

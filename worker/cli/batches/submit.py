@@ -50,7 +50,7 @@ def submit_command(
 ) -> None:
     """Submit a file of questions (JSONL, CSV or plain lines); `-` reads standard input.
 
-    The same file with the same options is the same batch, unless --new is given: submitting it twice asks nothing twice.
+    The same file with the same options is the same batch, unless --new: submitting it twice asks nothing twice.
     """
     temporary = wait and would_be_temporary()
     with working() if wait else connected() as client:
