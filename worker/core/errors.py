@@ -179,7 +179,7 @@ class ModelTimeout(TransientError):
 
 
 class RunError(CallEnded):
-    """The provider will never answer this conversation; the run ends with `code`."""
+    """Repeating the call would not help; the run ends with `code`."""
 
     culprit = Culprit.RUN
     code: ErrorCode = ErrorCode.MODEL_REJECTED

@@ -168,7 +168,7 @@ class GivenBack:
     retry_in_s: float = 0.0
     reason: str | None = None
     park: Parking | None = None
-    """What the run waits for, when it gives its slot to others meanwhile."""
+    """What the run is parked for; None: it is not parked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def _beyond(given: JsonObject, known: Collection[str]) -> JsonObject:
     return {name: value for name, value in given.items() if name not in known and value not in (None, "", [], {})}
 
 
-# ---- how it is stored with its step ----
+# ---- storing extras with a step ----
 
 
 def to_store(of_message: JsonObject, of_calls: Sequence[JsonObject]) -> JsonObject | None:
@@ -105,7 +105,7 @@ def _unusual_size(value: Any) -> int:
         return MAX_KEPT_BYTES + 1
 
 
-# ---- ids that must go back ----
+# ---- call ids that must be sent back ----
 
 
 def tied_id(call_id: str | None, *extras: JsonObject) -> str | None:

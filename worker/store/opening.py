@@ -101,7 +101,7 @@ _NOTICE_SILENCE = {
 def _prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def connected(raw: Any, _record: Any) -> None:
-        raw.isolation_level = None  # transactions begin where we say, not where the driver guesses
+        raw.isolation_level = None  # transactions begin explicitly, not when the driver chooses
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
             raw.execute(f"PRAGMA {pragma}")
 

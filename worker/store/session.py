@@ -24,7 +24,7 @@ AnyRow = Row[*tuple[Any, ...]]
 """A row of any columns."""
 
 
-class db_clock(GenericFunction[float]):  # SQL function names are lower case
+class db_clock(GenericFunction[float]):  # lower case, as SQL functions are
     """The database's clock in seconds since 1970: one clock for a whole fleet."""
 
     type = Double()

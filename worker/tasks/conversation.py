@@ -40,7 +40,7 @@ ASK_PERSON = "ask_person"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to the model for one step."""
+    """The request to the model for one step."""
 
     messages: list[Message]
     stop: tuple[str, ...]

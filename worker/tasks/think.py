@@ -85,7 +85,7 @@ def _think(rt: Runtime, work: ThinkWork, config: RunConfig, abort: Abort) -> Thi
     except SQLAlchemyError as error:
         reason = f"the database is away ({type(error).__name__})"
         return ThinkResult(ModelFailed(reason, 1.0, reason, counts=False), Spent(Outcome.DEFERRED))
-    except Exception as error:  # a bug of ours must not leave the run without a next event
+    except Exception as error:  # a bug in stepmill must not leave the run without a next event
         log.exception("The model call of %s failed inside stepmill", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
         return ThinkResult(ModelFailed(message, 5.0, message), Spent(Outcome.ERROR, message))
@@ -140,7 +140,7 @@ def _heard(
     spent = _spent(rt, endpoint, reply)
     try:
         event, record = read()
-    except Exception as error:  # a bug of ours must not hide what the reply cost
+    except Exception as error:  # a bug in stepmill must not hide what the reply cost
         log.exception("The reply to %s could not be read", work.lease.run_id)
         message = f"stepmill failed: {type(error).__name__}"
         return ThinkResult(ModelFailed(message, 5.0, message), replace(spent, outcome=Outcome.ERROR, error=message))

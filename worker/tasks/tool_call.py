@@ -107,7 +107,7 @@ def _run(rt: Runtime, tool: Tool, work: CallWork, abort: Abort) -> CallEvent:
     except SoftTimeLimitExceeded:
         message = f"{tool.name} did not finish within {tool.timeout_s:g} s. Try a smaller request, or another way."
         return CallFinished(message, Outcome.TIMEOUT)
-    except Exception as error:  # the tool wrapper is ours: a bug must not leave the call without a next event
+    except Exception as error:  # a bug in stepmill's tool wrapper must not leave the call without a next event
         log.exception("The call of %s failed inside stepmill", tool.name)
         return CallRetried(f"{tool.name} failed: {type(error).__name__}.", 1.0)
 

@@ -111,7 +111,7 @@ LEAVE_UNDER_LEASE = LEAVE.where(UNDER_LEASE)
 
 LOCK_ACTING = select(*active.c).where(*THIS_STEP, active.c.phase == Phase.ACT.value).with_for_update()
 
-# ---- its tool calls ----
+# ---- tool calls ----
 
 CALL_UNDER_LEASE = select(*tool_calls.c).where(
     *THIS_CALL,

@@ -23,7 +23,7 @@ _IN_TIME = or_(active.c.deadline_at.is_(None), active.c.deadline_at > NOW)
 BATCH_OPEN = batches.c.state == BatchState.OPEN.value
 BATCH_GOING = (BATCH_OPEN, batches.c.paused_reason.is_(None))
 WORKER_UP = (workers.c.id == bindparam("key_worker"), workers.c.state == WorkerState.UP.value)
-"""The worker is beating."""
+"""True for a live worker that is not draining."""
 
 
 def _first_sent(table: Table) -> ColumnElement[float | None]:
@@ -96,7 +96,7 @@ CLAIM_CALL = (
     )
 )  # fmt: skip
 
-# ---- its start ----
+# ---- the start of a tool call ----
 
 START = (
     update(tool_calls)
@@ -111,13 +111,13 @@ START = (
 START_IN_BATCH = START.where(exists().where(batches.c.id == KEY_BATCH, BATCH_OPEN))
 NOTE_START = update(attempts).where(THIS_ATTEMPT).values(started_at=NOW)
 
-# ---- their attempts ----
+# ---- attempts ----
 
 ATTEMPT_COLUMNS = (*KEY, "queue", "claimed_at", "deadline_at")
 
 
 def attempt_row(queue: ColumnElement[Any], limit_s: ColumnElement[float]) -> Select[Any]:
-    """The values of `ATTEMPT_COLUMNS`."""
+    """Selects the values of `ATTEMPT_COLUMNS`."""
     return select(*KEY.values(), queue, NOW, NOW + limit_s)
 
 

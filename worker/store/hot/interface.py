@@ -124,7 +124,7 @@ class Applied:
 
 
 class Database(Protocol):
-    """What the writes need of a `worker.store.session.Store`."""
+    """The part of `worker.store.session.Store` that the writes need."""
 
     def write(self) -> AbstractContextManager[Connection]: ...
 
