@@ -63,7 +63,7 @@ def test_a_wait_beyond_reason_is_bounded_and_told() -> None:
     error = from_status(429, said("slow down"), {"retry-after": "9999999"})
     assert isinstance(error, RateLimited)
     assert error.retry_after_s == 86_400
-    assert "asked for 9999999 s, bounded to 86400 s" in error.message
+    assert "asked for 9999999 s, capped at 86400 s" in error.message
 
 
 def test_a_long_page_becomes_a_short_sentence() -> None:

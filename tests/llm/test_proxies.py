@@ -145,7 +145,7 @@ def test_errors_name_the_proxy_without_its_password(calling: Callable[..., Model
 def test_a_proxy_that_wants_a_login_says_so_and_blames_no_key(calling: Callable[..., ModelReply]) -> None:
     with (
         serving(answering(http(407, b"<html>authenticate</html>"))) as proxy,
-        pytest.raises(AccessDenied, match=r"the proxy .* wants a login: write it into the variable of the proxy"),
+        pytest.raises(AccessDenied, match=r"the proxy .* needs a login; add it to the proxy's variable"),
     ):
         calling(HTTP_PROXY=f"http://127.0.0.1:{proxy.port}")
 

@@ -44,7 +44,7 @@ def test_a_date_counts_from_the_servers_own_clock() -> None:
 
 
 def test_a_bounded_wait_is_told_and_a_sane_one_is_not() -> None:
-    assert "bounded to 86400 s" in retry_after({"retry-after": "100000"}).note
+    assert "capped at 86400 s" in retry_after({"retry-after": "100000"}).note
     assert retry_after({"retry-after": "100"}).note == ""
 
 

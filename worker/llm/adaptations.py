@@ -129,7 +129,7 @@ KINDS: Mapping[str, Kind] = {
     "without_all": Kind(_without_all, "{value} are left out"),
     "renamed": Kind(_renamed, "{name} is sent as {value}"),
     "with": Kind(_with, "{name} is sent as {value!r}"),
-    "output_limit": Kind(_lower_limit, "at most {value} output tokens are asked for"),
+    "output_limit": Kind(_lower_limit, "at most {value} output tokens are requested"),
     "no_system_role": Kind(_no_system_role, "the instructions go into the first user message"),
     "message_without": Kind(_message_without, "{name} of earlier replies is not sent back"),
     "messages_plain": Kind(_messages_plain, "earlier replies are sent back with the chat API's own fields only"),

@@ -39,7 +39,7 @@ from worker.llm.usage import find_usage
 from worker.llm.watchdog import Abort, Call, watched
 
 CONNECT_TIMEOUT_S = 10.0
-WANTS_LOGIN = "it wants a login: write it into the variable of the proxy, http://user:password@host:port"
+WANTS_LOGIN = "it needs a login; add it to the proxy's variable: http://user:password@host:port"
 # Shorter than the shortest time-out usual on servers (5 s), so that no request uses a connection about to be closed.
 KEEP_ALIVE_S = 4.0
 
@@ -225,7 +225,7 @@ class ModelClient:
         if unsent:
             why = f"{why}; {WANTS_LOGIN}" if why.startswith("407") else why
             return Unreachable(f"cannot reach the model endpoint {where}: {why}", usage=FREE)
-        return ConnectionLost(f"the connection to {where} broke before the reply was whole: {why}")
+        return ConnectionLost(f"the connection to {where} broke before the reply was complete: {why}")
 
     @property
     def _through(self) -> str:
@@ -234,7 +234,7 @@ class ModelClient:
     def _checked_key(self) -> str | None:
         key = self._key()
         if key is not None and not (key.isascii() and key.isprintable()):
-            raise WrongKey("the API key holds characters that no key has; check the variable it comes from", usage=FREE)
+            raise WrongKey("the API key contains invalid characters; check the variable it comes from", usage=FREE)
         return key or None
 
 

@@ -83,7 +83,7 @@ def read_completion(content: bytes, headers: Mapping[str, str], secrets: Iterabl
 def _error_as_reply(text: str, usage: Usage | None, secrets: Iterable[str]) -> BrokenOff:
     """Returns an error that is retried but pauses nothing at once, since the model may have written the text itself."""
     said = scrub(text, secrets)
-    return BrokenOff(f"the model endpoint sent an error where the reply belongs: {said}", usage=usage, status=200)
+    return BrokenOff(f"the model endpoint sent an error in place of a reply: {said}", usage=usage, status=200)
 
 
 def unreadable_call(status: int, body: object) -> Reply | None:
@@ -123,9 +123,9 @@ def _no_completion(body: object, secrets: Iterable[str]) -> CallEnded:
     if isinstance(body, str):
         said = scrub(body, secrets)
         return BadReply(
-            f"the model endpoint answered 200 with a body that is no JSON: is it a chat API? {said}".strip()
+            f"the model endpoint answered 200 with a body that is not JSON; is it a chat API? {said}".strip()
         )
-    return BadReply("the model endpoint answered 200 with JSON that is no object")
+    return BadReply("the model endpoint answered 200 with JSON that is not an object")
 
 
 def _first_choice(data: JsonObject) -> JsonObject:
@@ -225,7 +225,7 @@ def _check_ending(ending: Ending, reason: object, no_end: bool, usage: Usage | N
     if ending is Ending.BROKEN_OFF:
         raise BrokenOff(f"the provider broke its reply off ({scrub(str(reason), secrets)})", usage=usage, status=200)
     if no_end:
-        raise BrokenOff("the provider's stream stopped before the reply was whole", usage=usage, status=200)
+        raise BrokenOff("the provider's stream stopped before the reply was complete", usage=usage, status=200)
 
 
 def _calls(message: JsonObject) -> bool:

@@ -87,7 +87,7 @@ def _bounded(wait_s: float | None) -> Asked:
     if wait_s is None:
         return Asked()
     if wait_s > MAX_RETRY_AFTER_S:
-        return Asked(MAX_RETRY_AFTER_S, f"asked for {wait_s:.0f} s, bounded to {MAX_RETRY_AFTER_S:.0f} s")
+        return Asked(MAX_RETRY_AFTER_S, f"asked for {wait_s:.0f} s, capped at {MAX_RETRY_AFTER_S:.0f} s")
     return Asked(max(0.0, wait_s))
 
 

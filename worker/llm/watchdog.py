@@ -26,8 +26,8 @@ class AbortedError(OSError):
 class Abort:
     """Ends the model calls of one attempt from any other thread; the first reason is kept.
 
-    One call uses it at a time. It holds a socket only while the call blocks on it, and shuts it down under the lock
-    for its release: a connection that went back to its pool is never touched.
+    One call uses it at a time. It holds a socket only while the call blocks on it. Shutting down and releasing take the
+    same lock, so a connection that went back to its pool is never touched.
     """
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ class PracticeModel:
         try:
             body = json.loads(request.body)
             if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-                raise ValueError("the body is no object with messages")
+                raise ValueError("the body is not an object with messages")
         except ValueError as error:
             await exchange.send_json(
                 400, error_body("invalid_request_error", "invalid_json", f"The request cannot be read: {error}.")

@@ -154,10 +154,10 @@ QUIRKS = (
     Quirk("keep-alive", "sends blanks, zero bytes or comments while it works", samples=5, write=_rewritten(KEEP_ALIVE)),
     Quirk("not-a-number", "writes NaN and Infinity", samples=2, write=_rewritten((_nan, _infinity))),
     Quirk("numbers-as-text", "writes numbers as text", write=_rewritten((_numbers_as_text,))),
-    Quirk("text-broken", "writes an answer with bytes that are no text", samples=5, write=_broken_text),
+    Quirk("text-broken", "writes an answer with bytes that are not text", samples=5, write=_broken_text),
     Quirk("content-in-parts", "writes content as a list of parts", write=_rewritten((_content_in_parts,))),
     Quirk("arguments-as-object", "writes arguments as an object", write=_rewritten((_arguments_as_object,))),
     Quirk("calls-null", "names fields that it leaves null", write=_rewritten((_calls_null,))),
-    Quirk("bare", "leaves out all that a reply does not need", write=_rewritten((_bare,))),
+    Quirk("bare", "leaves out everything that a reply does not need", write=_rewritten((_bare,))),
     Quirk("useless", "succeeds at each first try without a reply", samples=6, write=_useless(USELESS)),
 )

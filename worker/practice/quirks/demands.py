@@ -146,7 +146,7 @@ QUIRKS = (
     Quirk(
         "max-tokens-old", "takes max_tokens only", samples=2, refuse=_refuses("max_completion_tokens", OLD_NAME)
     ),
-    Quirk("fields-refused", "takes no field that is not as old as the chat API", samples=7, refuse=_unheard_of),
+    Quirk("fields-refused", "takes only the chat API's original fields", samples=7, refuse=_unheard_of),
     Quirk("fields-forbidden", "checks requests strictly and answers 422 with details", refuse=_fastapi),
     Quirk("system-refused", "has no system role", samples=5, refuse=_refuses_system),
     Quirk(

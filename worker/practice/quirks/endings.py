@@ -152,18 +152,18 @@ QUIRKS = (
         change=_whole_action,
     ),
     Quirk(
-        "ending-length", "cuts every first try at a length, in its own word for it", samples=len(LENGTH),
+        "ending-length", "cuts every first try off at a length limit, in its own wording", samples=len(LENGTH),
         change=_breaks_off(LENGTH),
     ),
     Quirk(
-        "ending-filter", "withholds the reply for its content, in its own word for it", _FILTER,
+        "ending-filter", "withholds the reply for its content, in its own wording", _FILTER,
         samples=len(FILTERED), change=_refuses,
     ),
     Quirk("error-in-choice", "sends an error beside half a message, in the choice", samples=4, change=_error_in_choice),
     Quirk("error-at-top", "sends an error beside half a message, at the top", samples=4, change=_error_at_top),
-    Quirk("call-announced", "says that it calls a tool, and no call is there", samples=4, change=_announced(NO_CALL)),
+    Quirk("call-announced", "says that it calls a tool, but sends no call", samples=4, change=_announced(NO_CALL)),
     Quirk(
-        "call-announced-as-answer", "says after the answer label that it calls a tool, and no call is there",
+        "call-announced-as-answer", "says after the answer label that it calls a tool, but sends no call",
         samples=3, change=_announced_after_label,
     ),
     Quirk("call-malformed", "wrote a call that its server could not read", samples=4, change=_announced(MISSHAPEN)),

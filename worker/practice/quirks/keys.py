@@ -51,7 +51,7 @@ QUIRKS = (
     Quirk("key-in-redirect", "redirects to an address that holds the key", "paused", samples=3, refuse=_redirects),
     Quirk("key-in-error", "quotes the key in an error", "paused", refuse=_in_error),
     Quirk("key-in-reply", "quotes the key in an answer", change=_in_reply),
-    Quirk("key-in-tool-name", "calls at each first try a tool that is named after the key", change=_in_tool_name),
+    Quirk("key-in-tool-name", "calls a tool named after the key at each first try", change=_in_tool_name),
     Quirk("key-in-ending", "names the key in finish_reason at each first try", change=_in_ending),
     Quirk("key-in-extras", "puts the key into unknown fields", change=_in_usage),
 )

@@ -50,16 +50,18 @@ def _newer_names(usage: Usage) -> Usage:
 
 
 QUIRKS = (
-    Quirk("usage-absent", "does not say what a reply cost", change=_absent),
-    Quirk("usage-null", "says null for what a reply cost", change=_usage(lambda usage: None)),
-    Quirk("usage-empty", "says an empty object for what a reply cost", change=_usage(lambda usage: {})),
+    Quirk("usage-absent", "reports no usage", change=_absent),
+    Quirk("usage-null", "reports null as usage", change=_usage(lambda usage: None)),
+    Quirk("usage-empty", "reports an empty object as usage", change=_usage(lambda usage: {})),
     Quirk("usage-partial", "leaves completion_tokens out", change=_usage(_without("completion_tokens"))),
     Quirk(
-        "usage-prompt-only", "reports the prompt alone", change=_usage(_without("completion_tokens", "total_tokens"))
+        "usage-prompt-only",
+        "reports only the prompt's tokens",
+        change=_usage(_without("completion_tokens", "total_tokens")),
     ),
-    Quirk("usage-thought", "counts thinking in the total alone", change=_thought_apart),
+    Quirk("usage-thought", "counts thinking only in the total", change=_thought_apart),
     Quirk("usage-text", "writes token counts as text", change=_usage(_as_text)),
     Quirk("usage-float", "writes token counts as 12.0", change=_usage(_as_float)),
-    Quirk("usage-details-null", "says null for the details of what a reply cost", change=_usage(_null_details)),
+    Quirk("usage-details-null", "reports null as the usage's details", change=_usage(_null_details)),
     Quirk("usage-newer", "names tokens as the newer API does", change=_usage(_newer_names)),
 )
