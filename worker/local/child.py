@@ -86,7 +86,7 @@ def closed(ready: list[int]) -> bool:
 
 
 def reap(child: int) -> int | None:
-    """Reaps ended processes, adopted ones too. Returns the command's exit code, as in a shell, if it was among them."""
+    """Reaps ended processes, adopted ones too. Returns the command's exit code if it was among them."""
     code: int | None = None
     with contextlib.suppress(ChildProcessError):
         while True:
