@@ -17,6 +17,11 @@ _KEYWORD = re.compile(r"\s*[`\"']?([^\W\d]\w*)[`\"']?\s*(?:=(?!=)|[:：]=?|＝)\
 _BLANKS = re.compile(r"(?:[\s\u200b\ufeff\u00a0]|#[^\n]*\n)*")
 _NO_VALUE = re.compile(r"[\w.\-]+\s*=(?!=)|[\w.]+\[[\"']|&(?:quot|apos|#3[49]);|[.…]+$")
 _TAKES_OTHER_PREFIX = re.compile(r"(?:[fFbBuU]|[fF][rR]|[rR][fF]|[bB][rR])[\"']")
+_CODE = re.compile(r"(?<![^\W])[^\W\d]\w*\(")
+_PART_IN_QUOTES = re.compile(r"(?<![\w\\])[\"']|(?<!\\)[\"'](?!\w)")
+_EXPRESSIONS = {"expression", "formula", "equation"}
+_PROGRAMS = {"code", "program", "script"}
+"""Parameters whose value is itself code."""
 _OPEN, _CLOSE = "([{（", ")]}）"
 _NO_TEXT = "*<\"'“{["
 _ENDS = (")", "）")
@@ -104,9 +109,21 @@ def _bare(text: str, begin: int, name: str | None, tools: Sequence[ToolView]) ->
         raise Unreadable("a value is missing")
     if value[0] in _NO_TEXT or value == name or _NO_VALUE.match(value):
         raise Unreadable(f"{value[:40]} is not a plain value")
+    if name not in _PROGRAMS and _is_code(value, name):
+        raise Unreadable(f"{value[:40]} is code, not a plain value")
     if any(re.search(rf"(?<!\w){re.escape(tool.name)}\s*[(\[]", value) for tool in tools):
         raise Unreadable("a call inside a call: make one call a step")
     return _Argument(name, value, bare=True, end=end)
+
+
+def _is_code(value: str, name: str | None) -> bool:
+    """Whether an unquoted value would have to be run before it could be passed on."""
+    return bool(_PART_IN_QUOTES.search(value)) or (name is not None and _calls(value, name))
+
+
+def _calls(value: str, name: str) -> bool:
+    """Whether an unquoted value calls a function, and its parameter takes no code."""
+    return name not in _EXPRESSIONS | _PROGRAMS and _CODE.search(value) is not None
 
 
 def _bare_end(text: str, begin: int) -> int:
@@ -157,7 +174,9 @@ def _assign(arguments: list[_Argument], tool: ToolView | None) -> JsonObject | s
 
 def _single(argument: _Argument, tool: ToolView | None) -> JsonObject | str | Refused:
     if argument.bare or isinstance(argument.value, (str, dict, list)):
-        if argument.bare and (tool is None or tool.text_parameter is None):
+        if argument.bare and (
+            tool is None or tool.text_parameter is None or _calls(argument.value, tool.text_parameter)
+        ):
             return Refused('Write each argument as name="value".')
         args = as_arguments(argument.value, tool)
         return Refused('Write each argument as name="value".') if isinstance(args, Refused) else args

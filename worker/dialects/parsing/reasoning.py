@@ -138,9 +138,13 @@ def _final_channels(text: str) -> str:
         return text
     kept = [text[: messages[0].start()]]
     for message in messages:
-        end = _HARMONY_END.search(text, message.end())
+        found = _HARMONY_END.search(text, message.end())
+        end = found.start() if found else len(text)
+        said = text[message.end() : end]
+        # A message in `commentary` that is no call announces what comes next; it is not the answer.
+        announces = message.group(1) == "commentary" and not said.lstrip().startswith(("{", "["))
         if "to=" in message.group():
-            kept.append(text[message.start() : end.start() if end else len(text)])
-        elif message.group(1) != "analysis":
-            kept.append(text[message.end() : end.start() if end else len(text)])
+            kept.append(text[message.start() : end])
+        elif message.group(1) != "analysis" and not announces:
+            kept.append(said)
     return "\n".join(part for part in kept if part.strip())
