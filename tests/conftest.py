@@ -1,4 +1,4 @@
-"""Fixtures for everybody: real servers, fresh databases, no way out of the machine."""
+"""Fixtures for all tests: real servers, fresh databases, no network access beyond this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Flower shows of a task names ids, and never what somebody asked."""
+"""Flower shows ids of a task, never the text of a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of many submissions at once one admits for all."""
+"""Concurrent submissions share one admission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch can be looked at, paused, cancelled and tried again; its counts are right at every moment."""
+"""A batch can be read, paused, cancelled and retried; its counts are right at all times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch with a budget: prices must be known, the money is shown, and more of it lets a batch go on."""
+"""A batch with a budget: prices must be known, the money is shown, and a higher budget lets the batch continue."""
 
 from __future__ import annotations
 

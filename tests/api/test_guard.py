@@ -1,4 +1,4 @@
-"""Who may call: everybody on this machine, or with a key set only those who have it."""
+"""Access: every client on this machine, or only clients with the key if one is set."""
 
 from __future__ import annotations
 

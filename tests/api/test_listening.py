@@ -1,4 +1,4 @@
-"""Streams are woken by what workers say through Redis, and look by themselves where nobody can be heard."""
+"""Streams are woken by workers through Redis, and poll the database while Redis is away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents, tools, workers, queues and the state of the process can be looked at."""
+"""Agents, tools, workers, queues and the state of the process can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model endpoints can be looked at, paused and resumed; a run that only a person can help on says so."""
+"""Model endpoints can be listed, paused and resumed; a run that only a person can unblock says so."""
 
 from __future__ import annotations
 

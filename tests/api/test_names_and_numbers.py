@@ -1,4 +1,4 @@
-"""What an endpoint does not know is refused by name, and no number gets in that arithmetic cannot use."""
+"""Unknown names are refused, and so are numbers that arithmetic cannot use."""
 
 from __future__ import annotations
 

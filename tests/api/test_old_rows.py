@@ -1,4 +1,4 @@
-"""Rows that no answer can carry, as an older version took them, are shown with a mark and never hide the others."""
+"""Rows of an older version that no answer can represent are shown with a mark and never hide others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine reads the schema and tries everything that it allows, and much that it does not."""
+"""Generated requests: everything that the schema allows, and much that it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow and silent senders give up their places; one submission sent many times at once is one batch."""
+"""Slow and silent clients lose their turn; one submission sent many times at once is one batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The books of the days, and what the invariants say."""
+"""Daily usage, and the invariants."""
 
 from __future__ import annotations
 

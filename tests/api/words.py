@@ -1,4 +1,4 @@
-"""Words to bring a run to where a test needs it, without workers."""
+"""Helpers that bring a run into the state a test needs, without workers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`make bench`: measures the engine beside its ceiling, a plain loop and, where they are given, its peers."""
+"""`make bench`: measures the engine, its ceiling, a plain loop and, if they are given, other libraries."""

@@ -1,4 +1,4 @@
-"""Great backlogs, made inside PostgreSQL, and what the engine's statements visit in front of them."""
+"""Large backlogs, created inside PostgreSQL, and the rows that the engine's statements visit with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each measurement is given."""
+"""The input of each measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL looks at for a piece of work: rows that its plans touch, and pages."""
+"""Counts the rows and pages that PostgreSQL visits for a piece of work."""
 
 from __future__ import annotations
 

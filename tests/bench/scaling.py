@@ -1,4 +1,4 @@
-"""Two think workers against one: where the model takes time, and where only the machine's cores count."""
+"""Two think workers against one: with a slow model, and limited only by the machine's cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers that all who are measured share: one model, one Redis, one PostgreSQL that syncs as it ships."""
+"""The servers shared by all measurements: one model, one Redis, one PostgreSQL with its default `fsync`."""
 
 from __future__ import annotations
 

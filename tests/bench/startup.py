@@ -1,4 +1,4 @@
-"""How long one waits for a command line, for imports, and for a worker that is ready."""
+"""Measures how long a command, the imports and a worker take to start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine adds between its parts: from the model server's own clock and the attempts that were written."""
+"""Measures the engine's own delays, from the model server's clock and the stored attempts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Random faults strike several hundred questions; at the end everything must be right all the same."""
+"""Random faults during several hundred questions; in the end everything must still be right."""

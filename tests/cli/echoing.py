@@ -1,4 +1,4 @@
-"""An endpoint that sends back what it was told in the headers, in the place that the question names."""
+"""An endpoint that echoes the request's headers in the place that the question names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stepmill ask`: what follows from a run's events."""
+"""`stepmill ask`: how it reacts to a run's events."""
 
 from __future__ import annotations
 

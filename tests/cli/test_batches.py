@@ -1,4 +1,4 @@
-"""`stepmill batch` against a real API, without workers: what goes in, what is told, what acts."""
+"""`stepmill batch` against a real API, without workers: submitting, output, and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stepmill tools` and `agents`: what there is, and a tool or a prompt tried by hand."""
+"""`stepmill tools` and `agents`: the lists, and a tool or a prompt tried by hand."""
 
 from __future__ import annotations
 

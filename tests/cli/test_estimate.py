@@ -1,4 +1,4 @@
-"""What a file would take, by a few of its lines."""
+"""`stepmill batch estimate`: what a file would take, judging by a few of its lines."""
 
 from __future__ import annotations
 

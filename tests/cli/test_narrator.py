@@ -1,4 +1,4 @@
-"""How a run is told."""
+"""How a run is printed."""
 
 from __future__ import annotations
 

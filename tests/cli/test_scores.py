@@ -1,4 +1,4 @@
-"""When an answer holds what was expected."""
+"""When an answer contains the expected text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a model, a tool, a file or the web wrote steers the terminal, whichever command prints it."""
+"""No text from a model, a tool, a file or the web controls the terminal, whichever command prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that break off are never taken for all of them: one sentence, an exit code, and no file."""
+"""Results that break off are never mistaken for complete ones: one sentence, an exit code, and no file."""
 
 from __future__ import annotations
 

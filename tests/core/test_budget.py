@@ -1,4 +1,4 @@
-"""A budget holds whatever happens: what is allotted and what is spent never pass it together."""
+"""A budget holds whatever happens: allotted and spent money together never exceed it."""
 
 from __future__ import annotations
 

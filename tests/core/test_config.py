@@ -1,4 +1,4 @@
-"""A configuration goes to the database and comes back whole, also where another version wrote it."""
+"""A configuration survives the database unchanged, even if another version wrote it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names are matched with what was meant; values that JSON cannot carry are told, however deep or large they are."""
+"""Unknown names get a suggestion; values that JSON cannot represent are reported, however deep or large."""
 
 from __future__ import annotations
 

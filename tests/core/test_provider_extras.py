@@ -1,4 +1,4 @@
-"""What an endpoint hides in its messages goes back as it came, and nothing that a strict one refuses goes with it."""
+"""An endpoint's extra message fields go back unchanged, and without anything that a strict endpoint refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that look a little like tool call markup and are none: each must be shown as it is."""
+"""Answers that resemble tool call markup but are not: each must be shown unchanged."""
 # ruff: noqa: E501  (a table of answers)
 
 INNOCENT = [

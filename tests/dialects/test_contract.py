@@ -1,4 +1,4 @@
-"""What every dialect keeps: the same suite runs over all of them."""
+"""The contract of every dialect: the same suite runs over all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a run went through, the conversation that is sent is one that the strictest chat templates take."""
+"""Whatever a run went through, the strictest chat templates accept the conversation that is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every reply, however it is made: no exception, no slow pattern, and what is written is read back."""
+"""Properties of every reply: no exception, no slow pattern, and what is written can be parsed back."""
 # ruff: noqa: E501  (tables of text pieces)
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prose counts as an answer where the agent's settings say so, and only where nothing else can be meant."""
+"""Prose counts as an answer if the agent's settings say so, and only if it can mean nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reply leaves in the history beside its words, and what is made of one that the output limit cut."""
+"""What a reply adds to the history besides its text, and how a reply cut by the output limit is handled."""
 
 from __future__ import annotations
 

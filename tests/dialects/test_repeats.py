@@ -1,4 +1,4 @@
-"""A reply that fell into a loop is no answer in any dialect; a repetition that a person may ask for is one."""
+"""A reply stuck in a loop is not an answer in any dialect; a repetition that a person may ask for is one."""
 
 from __future__ import annotations
 

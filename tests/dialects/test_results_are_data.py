@@ -1,4 +1,4 @@
-"""What a tool gave back stays within its mark, whatever it says, in every dialect; the practice model reads it."""
+"""A tool's output stays within its mark, whatever it contains, in every dialect; the practice model reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published samples come out right, through the command that a person would use."""
+"""The published samples are parsed correctly by the command that a person would use."""
 
 from __future__ import annotations
 

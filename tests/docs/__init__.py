@@ -1,1 +1,1 @@
-"""What README and docs say is run, or compared with the code."""
+"""README and docs are run, or compared with the code."""

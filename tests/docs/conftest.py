@@ -1,4 +1,4 @@
-"""A model endpoint for the pages that speak of one's own model."""
+"""A model endpoint for the pages about your own model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README and docs as tests read them: fenced blocks, tables and links."""
+"""Reads README and docs for tests: fenced blocks, tables and links."""
 
 from __future__ import annotations
 

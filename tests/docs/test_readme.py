@@ -1,4 +1,4 @@
-"""Every command of the README is run, or, where it takes long or needs containers, looked at."""
+"""Every command of the README is run, or checked if it takes long or needs containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs say what the code says."""
+"""The tables of docs agree with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet of real worker processes against a test's database, Redis and practice model, and words to use it by."""
+"""A fleet of real worker processes with a test's database, Redis and practice model, and helpers to use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A price for the practice model, and what it would have billed: its own ledger, heard or not."""
+"""A price for the practice model, and what it would have billed according to its own ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes as tests hold them: forked from a nursery, killed, frozen, read."""
+"""Worker processes for tests: forked from a nursery, killed, frozen, their output read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model endpoint that a test writes as a function of the request, for a fleet to ask over HTTP."""
+"""A model endpoint over HTTP that a test defines as a function of the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model endpoint that is away: its runs wait, none fails, and they go on by themselves when it is back."""
+"""A model endpoint that is away: its runs wait, none fails, and they continue by themselves when it is back."""
 
 from __future__ import annotations
 

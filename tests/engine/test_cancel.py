@@ -1,4 +1,4 @@
-"""Stop means stop: sockets are closed, processes killed, and no further step begins."""
+"""Cancel and pause: sockets are closed, processes killed, and no further step starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses of a model endpoint: none is shortened by a later one, and nobody is left parked behind an open one."""
+"""Pauses of a model endpoint: none is shortened by a later one, and no run stays parked once it is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Flower and the logs see: ids and outcomes, and never a word of what somebody asked."""
+"""Flower and the logs show ids and outcomes, never the text of a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fifty clients at once: nothing breaks, everything is counted, and who asks a single question hardly waits."""
+"""Fifty clients at once: nothing breaks, everything is counted, and single questions hardly wait."""
 
 from __future__ import annotations
 

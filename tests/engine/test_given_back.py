@@ -1,4 +1,4 @@
-"""Endpoints that demand back what they sent, or that are strict about a conversation's order and ids, over HTTP."""
+"""Endpoints that require their fields back, or are strict about a conversation's order and ids, over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that the fleet shares, on three real workers: never passed, nearly all used, and others go on meanwhile."""
+"""Fleet-wide limits on three real workers: never exceeded, nearly used up, and other runs continue meanwhile."""
 
 from __future__ import annotations
 

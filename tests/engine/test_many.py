@@ -1,4 +1,4 @@
-"""Many questions at once: they all finish, nobody starves, and Redis holds the hot set only."""
+"""Many questions at once: all finish, no batch starves, and Redis holds only the hot set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that refuses a field, fails for one request, or fails for all: nobody fails for what is not his fault."""
+"""A model that refuses a field, or fails for one request or for all: no run fails for another's fault."""
 
 from __future__ import annotations
 

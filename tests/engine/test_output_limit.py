@@ -1,4 +1,4 @@
-"""Replies that the output limit cut, over HTTP: what is tried again, what it costs, and what people are told."""
+"""Replies cut by the output limit, over HTTP: what is retried, what it costs, and what is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of a batch once it has ended, whatever happened on the way."""
+"""What must be true of a batch once it has ended, whatever happened before."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Processes are killed, frozen and cut off, and the work goes on."""
+"""Processes are killed, frozen and cut off, and the work continues."""

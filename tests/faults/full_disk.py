@@ -1,4 +1,4 @@
-"""What `test_full_disk.py` runs where a tiny disk is mounted: the directory that `STEPMILL_TEST_SMALL_DISK` names."""
+"""What `test_full_disk.py` runs on a small mounted disk: the directory that `STEPMILL_TEST_SMALL_DISK` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL is stopped, cut off, locked or out of connections: a worker that is told to end does so in its time."""
+"""PostgreSQL is stopped, cut off, locked or out of connections: a worker that gets SIGTERM still ends in time."""
 
 from __future__ import annotations
 

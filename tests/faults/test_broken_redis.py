@@ -1,4 +1,4 @@
-"""Redis is full, hangs, or holds garbage: workers end in their time, no effect follows a hand-back, nothing is lost."""
+"""Redis is full, hangs, or holds garbage: workers end in time, no effect follows a hand-back, nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers' wall clocks are off, or jump: the database's clock and own ticks decide, so nobody is missed for it."""
+"""Workers' wall clocks are off, or jump: the database's clock and ticks decide, so no worker counts as dead."""
 
 from __future__ import annotations
 

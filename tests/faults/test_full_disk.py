@@ -1,4 +1,4 @@
-"""A disk that is full: nothing is lost, it is said clearly, and work goes on once there is room again."""
+"""A full disk: nothing is lost, it is reported clearly, and work continues once there is room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers are killed at any moment, and everything ends as if they had not been."""
+"""Workers are killed at any time, and every run ends as if they had not been."""
 
 from __future__ import annotations
 

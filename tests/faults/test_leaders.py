@@ -1,4 +1,4 @@
-"""Two sweepers that both believe to lead: both read before either writes, and all work is taken over once."""
+"""Two sweepers that both believe they lead: both read before either writes, and work is taken over once."""
 
 from __future__ import annotations
 

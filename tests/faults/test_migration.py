@@ -1,4 +1,4 @@
-"""A migration that is killed leaves a database that the next one brings up."""
+"""A killed migration leaves a database that the next one upgrades."""
 
 from __future__ import annotations
 

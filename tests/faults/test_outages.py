@@ -1,4 +1,4 @@
-"""The database or Redis goes away, a worker freezes: nobody is taken for dead who is not, and the work goes on."""
+"""The database or Redis goes away, a worker freezes: no live worker counts as dead, and the work continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""At each named point a process is killed, once; the run goes on within the stated time and ends as it should."""
+"""A process is killed once at each named point; the run continues within the stated time and ends correctly."""
 
 from __future__ import annotations
 

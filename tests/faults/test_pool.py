@@ -1,4 +1,4 @@
-"""Pools of processes: a child that dies is told at once, and what kills every process is found out without blame."""
+"""Process pools: a child's death is reported at once, and work that kills every process is found out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one process knows of pauses, and what it tells the fleet of endpoints that answer."""
+"""What one process knows about pauses, and what it reports to the fleet about endpoints that answer."""
 
 from __future__ import annotations
 

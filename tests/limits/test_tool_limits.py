@@ -1,4 +1,4 @@
-"""What calls of one tool share over the fleet: a bound on how many go at once, and answers of pure tools."""
+"""What calls of one tool share across the fleet: a concurrency limit, and cached results."""
 
 from __future__ import annotations
 

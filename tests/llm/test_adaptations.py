@@ -1,4 +1,4 @@
-"""A model that refuses something of a request is asked again without it, and what helped is told to the caller."""
+"""A model that refuses part of a request is asked again without it, and the caller learns what helped."""
 
 from __future__ import annotations
 

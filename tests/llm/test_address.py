@@ -1,4 +1,4 @@
-"""A base URL is right, or one clear error; what is secret in it is neither stored nor shown, and still used."""
+"""A base URL is valid, or gives one clear error; its secrets are used but neither stored nor shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model call may cost at most, from the request as it leaves."""
+"""The upper bound of a model call's cost, from the request as it is sent."""
 
 from __future__ import annotations
 

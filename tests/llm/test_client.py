@@ -1,4 +1,4 @@
-"""One chat completion: what goes out, what comes back, and what is told when it fails."""
+"""One chat completion: what is sent, what comes back, and what is reported if it fails."""
 
 from __future__ import annotations
 

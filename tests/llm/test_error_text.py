@@ -1,4 +1,4 @@
-"""An error that stands where the reply belongs is told from a reply that speaks of errors."""
+"""An error in place of a reply is distinguished from a reply about errors."""
 
 from __future__ import annotations
 

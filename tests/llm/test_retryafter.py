@@ -1,4 +1,4 @@
-"""How long a provider asks to be left alone, in every form it may say it."""
+"""Retry times, in every form that providers use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key that comes back is hidden, however it is escaped and wherever it stands; words that stand in for keys stay."""
+"""A key that comes back is hidden, however it is escaped and wherever it is; placeholders for keys stay."""
 
 from __future__ import annotations
 

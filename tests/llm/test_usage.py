@@ -1,4 +1,4 @@
-"""What a call used, in the words of each provider: read, or unknown, never 0 for what nobody knows."""
+"""A call's usage, in each provider's format: read, or unknown, but never 0 if it was not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model call ends at its deadline or when it is told to, whatever the server does."""
+"""A model call ends at its deadline or when it is aborted, whatever the server does."""
 
 from __future__ import annotations
 

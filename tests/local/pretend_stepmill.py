@@ -1,4 +1,4 @@
-"""Stands in for the `stepmill` command where only the stack around it is under test: the same arguments, no engine."""
+"""Replaces the `stepmill` command in tests of the stack around it: the same arguments, no engine."""
 
 from __future__ import annotations
 

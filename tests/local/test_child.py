@@ -1,4 +1,4 @@
-"""The wrapper around each service: what it runs never outlives the one who asked for it."""
+"""The wrapper around each service: what it runs never outlives its supervisor."""
 
 from __future__ import annotations
 

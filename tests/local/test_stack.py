@@ -1,4 +1,4 @@
-"""A whole stack as a process of its own: asked about, stopped, detached, killed hard."""
+"""A whole stack in its own process: inspected, stopped, detached, killed."""
 
 from __future__ import annotations
 

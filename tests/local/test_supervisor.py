@@ -1,4 +1,4 @@
-"""The supervisor starts parts in order, mends what breaks, and leaves nothing behind."""
+"""The supervisor starts services in order, restarts those that fail, and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`up` with its whole plan: a real Redis and a real Flower around a pretended `stepmill` command."""
+"""`up` with its whole plan: a real Redis and a real Flower, and a stand-in for the `stepmill` command."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What must stay as cheap as it is: exact counts, which no noise can blur."""
+"""Costs that must not grow, as exact counts, which do not depend on the machine."""

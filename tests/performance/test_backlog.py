@@ -1,4 +1,4 @@
-"""In front of a great backlog the engine looks at as many rows as in front of a small one."""
+"""The engine visits as many rows with a large backlog as with a small one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step costs. The numbers are exact: whoever makes one smaller writes the smaller one here."""
+"""What a step costs. The numbers are exact: if you make one smaller, write the smaller one here."""
 
 from __future__ import annotations
 

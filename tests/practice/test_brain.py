@@ -1,4 +1,4 @@
-"""Whole runs: what is observed leads on, and the answer holds nothing that was not observed."""
+"""Whole runs: each observation leads to the next step, and the answer contains only what was observed."""
 
 from __future__ import annotations
 

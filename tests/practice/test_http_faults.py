@@ -1,4 +1,4 @@
-"""Each fault as a client meets it, and what the ledger says of it."""
+"""Each fault as a client sees it, and what the ledger records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever it is asked, it answers, and quickly."""
+"""The practice model answers whatever it is asked, and quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting and ending it: in a thread, as a command, where the port is taken, when it is interrupted."""
+"""Starting and stopping the server: in a thread, as a command, on a used port, by an interrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Untidy clothes: what each kind does to a reply, and that kinds follow seed and conversation."""
+"""Untidy replies: what each kind does to a reply, and that seed and conversation determine the kind."""
 
 from __future__ import annotations
 

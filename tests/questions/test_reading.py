@@ -1,4 +1,4 @@
-"""Every input format yields the same questions however its bytes are cut, and names what it cannot take."""
+"""Every input format yields the same questions however its bytes are split, and reports what it cannot parse."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Real servers for tests: started once per test process, gone with it, even when it is killed hard."""
+"""Real servers for tests: started once per test process, and gone with it even if it is killed."""

@@ -1,4 +1,4 @@
-"""Programs that no wheel brings. CI installs them, so there a missing one fails; at home a test says how to get it."""
+"""Programs that no wheel contains. In CI a missing one fails the test; elsewhere the test says how to get it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store with a clock that tests step, and a few words to bring runs into motion."""
+"""A store with a clock that tests advance, and helpers that set runs in motion."""
 
 from __future__ import annotations
 

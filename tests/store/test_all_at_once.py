@@ -1,4 +1,4 @@
-"""Workers, sweepers, an admitter and an operator in many threads: nothing deadlocks, and in the end all adds up."""
+"""Workers, sweepers, an admitter and an operator in many threads: no deadlock, and all sums agree in the end."""
 
 from __future__ import annotations
 

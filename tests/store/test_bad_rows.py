@@ -1,4 +1,4 @@
-"""Rows that no arithmetic can use are mended or set aside and named; admission and settling go on for the others."""
+"""Rows that arithmetic cannot use are repaired or set aside and reported; the others are admitted and settled."""
 
 from __future__ import annotations
 

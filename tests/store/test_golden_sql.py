@@ -1,4 +1,4 @@
-"""What the hot path sends stands in files that one can read, word for word."""
+"""The SQL of the hot path is in readable files, exactly as it is sent."""
 
 from __future__ import annotations
 

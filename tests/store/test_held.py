@@ -1,4 +1,4 @@
-"""Calls that wait for a person hold no slot, and go on with what the person says."""
+"""Calls that wait for a person hold no slot, and continue with the person's reply."""
 
 from __future__ import annotations
 

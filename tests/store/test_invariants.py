@@ -1,4 +1,4 @@
-"""The checks find what is wrong, and nothing in all that is right."""
+"""The checks find every violation, and report nothing in a sound database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a heartbeat looks after besides beating."""
+"""What the heartbeat thread does besides beating."""
 
 from __future__ import annotations
 

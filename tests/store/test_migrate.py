@@ -1,4 +1,4 @@
-"""The database's file is for its owner alone, and one that is too new is left alone."""
+"""Only its owner can read the database file, and a database that is too new is left alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's word that comes while the sweeper parks the run is not lost."""
+"""A person's reply that arrives while the sweeper parks the run is not lost."""
 
 from __future__ import annotations
 

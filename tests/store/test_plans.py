@@ -1,4 +1,4 @@
-"""On PostgreSQL: the hot statements look at as many rows with a hundred thousand runs queued as with a thousand."""
+"""On PostgreSQL, hot statements visit as many rows with a hundred thousand queued runs as with a thousand."""
 
 from __future__ import annotations
 

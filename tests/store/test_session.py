@@ -1,4 +1,4 @@
-"""What a store says when a connection breaks under it."""
+"""What a store reports when its connection breaks."""
 
 from __future__ import annotations
 

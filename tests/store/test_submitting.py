@@ -1,4 +1,4 @@
-"""A submission is whole or nothing, also when it arrives twice, breaks off or is left behind."""
+"""A submission is stored completely or not at all, even if it arrives twice, breaks off or is abandoned."""
 
 from __future__ import annotations
 

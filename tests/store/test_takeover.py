@@ -1,4 +1,4 @@
-"""Dead, restarted, frozen and cut-off workers: what they held goes on elsewhere, once, and nobody else is blamed."""
+"""Dead, restarted, frozen and cut-off workers: their work continues elsewhere, once, without blaming others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage: a database, words to move runs by hand, and real workers for the last chapter."""
+"""Fixtures: a database, helpers that move runs by hand, and real workers for the last chapter."""
 
 from __future__ import annotations
 

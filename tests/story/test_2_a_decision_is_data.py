@@ -1,4 +1,4 @@
-"""Chapter 2. What follows from a reply is decided purely, and written down as data that somebody else carries out."""
+"""Chapter 2. What follows from a reply is decided purely, and written down as data that others carry out."""
 
 from __future__ import annotations
 

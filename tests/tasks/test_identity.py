@@ -1,4 +1,4 @@
-"""Who holds the leases of a process: its pool children know, and no other worker is mistaken for it."""
+"""The worker identity that holds a process's leases: its pool children know it, and no other worker shares it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that take turns: few at once, none for ever in line."""
+"""Threads that take turns: few run at once, and none waits for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact, quick, and clear when there is no value."""
+"""The calculator is exact, fast, and clear about expressions without a value."""
 
 from __future__ import annotations
 

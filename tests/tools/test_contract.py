@@ -1,4 +1,4 @@
-"""What every tool keeps to, built-in or a user's: one suite over all of them."""
+"""The contract of every tool, built-in or a user's: one suite over all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a tool raises is told to the model, and what signals and pools raise into it passes through."""
+"""Whatever a tool raises is reported to the model; exceptions that signals and pools raise in it pass through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files within the opened directories are read and listed; nothing outside is."""
+"""Files within the allowed directories can be read and listed; nothing outside can."""
 
 from __future__ import annotations
 

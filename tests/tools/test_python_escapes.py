@@ -1,4 +1,4 @@
-"""Programs that try to get out, to starve the machine, or to lie about what happened: each is held."""
+"""Programs that try to escape, to starve the machine, or to lie about what happened: each is contained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to databases are answered; whatever would change one is refused by the database itself."""
+"""Queries are answered; anything that would change a database is refused by the database itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zones, conversions and sums with dates, on a clock that stands still."""
+"""Zones, conversions and date arithmetic, on a fixed clock."""
 
 from __future__ import annotations
 

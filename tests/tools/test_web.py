@@ -1,4 +1,4 @@
-"""Search, pages and weather from a server of our own: good answers read well, bad ones end quickly with advice."""
+"""Search, pages and weather from a test server: good answers are readable, bad ones fail quickly with advice."""
 
 from __future__ import annotations
 
