@@ -12,7 +12,7 @@ _FORMS = "seconds such as 1.5, uniform:LOW,HIGH, lognormal:MEDIAN,SIGMA or expon
 
 
 def latency(spec: str) -> Draw:
-    """Parses seconds, or ValueError: `1.5`, `uniform:0.5,2`, `lognormal:1,0.5` (median, sigma), `exponential:1.0`."""
+    """Parses seconds: `1.5`, `uniform:0.5,2`, `lognormal:1,0.5` (median, sigma), `exponential:1`; else ValueError."""
     kind, _, rest = spec.partition(":") if ":" in spec else ("fixed", "", spec)
     try:
         numbers = [float(part) for part in rest.split(",")]

@@ -13,7 +13,7 @@ from tools.isolation.inside import syscalls as sys_
 
 
 def limit_resources(limits: dict[str, Any], *, count_processes: bool) -> None:
-    """Sets the kernel's hard limits. Processes are counted per user, so only if the user id is the program's own."""
+    """Sets hard limits. The kernel counts processes per user, so they are limited only for a user of its own."""
     wanted = {
         resource.RLIMIT_CPU: limits["cpu_s"],
         resource.RLIMIT_NOFILE: limits["open_files"],

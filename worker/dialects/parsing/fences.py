@@ -118,7 +118,7 @@ def _closing(text: str, start: int, body_start: int, marks: str, language: str) 
 
 
 def _closed_at_a_line_end(text: str, start: int, body_start: int, marks: str, language: str) -> Fence:
-    """Closes the block at marks that end its last line; without any, the block is unclosed."""
+    """Closes the block at the first closing marks that end a line; without any, the block runs to the end, unclosed."""
     end = re.compile(re.escape(marks) + r"[ \t]*(?=\r?\n|$)").search(text, body_start)
     if end is not None and end.start() > body_start:
         return Fence(start, end.end(), body_start, end.start(), language)
