@@ -55,7 +55,7 @@ def _check_empty(body: bytes, path: str, known: frozenset[str]) -> None:
     name = next(iter(fields))
     if name in known:
         raise Problem(f"{shown(name)} belongs into the query, not into a body.", f"Call {path}?{name}=…")
-    raise Problem(unknown_name(name, known, "field"), f"{path} takes no body; its options stand in the query.")
+    raise Problem(unknown_name(name, known, "field"), f"{path} takes no body; put its options into the query.")
 
 
 def _parameters(route: APIRoute) -> frozenset[str]:

@@ -60,7 +60,7 @@ async def submit(request: Request, response: Response, here: Here) -> JsonObject
     if kind == "application/json":
         if request.query_params:
             name = next(iter(request.query_params))
-            raise Problem(f"{shown(name)} stands in the query, beside a JSON body.", "Write options into the body.")
+            raise Problem(f"{shown(name)} is in the query, but the body is JSON.", "Put options into the body.")
         submitted = await read_in_thread(request, MAX_JSON_BYTES, lambda body: _from_json(here, body))
     elif kind in FORMS:
         given = each_once(request)

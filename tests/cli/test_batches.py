@@ -155,7 +155,7 @@ def test_leaving_a_watched_batch_says_how_to_come_back(
     monkeypatch.setattr("worker.cli.batches.outcome.watch", interrupted)
     ran = stepmill("batch", "submit", jsonl(tmp_path / "c.jsonl", "leave me"), "--wait")
     assert ran.code == 130
-    assert "goes on without you" in ran.err
+    assert "keeps running" in ran.err
     assert "Come back: stepmill batch status batch_" in ran.err
 
 

@@ -33,7 +33,7 @@ def test_show_as_json_is_the_run(stepmill: Run, run_id: str) -> None:
 def test_pause_resume_cancel_say_what_changed(stepmill: Run, run_id: str) -> None:
     assert "paused" in stepmill("run", "pause", run_id).out
     assert "nothing to pause" in stepmill("run", "pause", run_id).out
-    assert "goes on" in stepmill("run", "resume", run_id).out
+    assert "continues" in stepmill("run", "resume", run_id).out
     assert "cancelled" in stepmill("run", "cancel", run_id).out
     assert "nothing to cancel" in stepmill("run", "cancel", run_id).out
 

@@ -58,10 +58,10 @@ def _by_package(error: Exception) -> Refusal | None:
     if module.startswith("pydantic") and name == "ValidationError":
         return _wrong_setting(error)
     if module.startswith("redis"):
-        hint = "Start it, or correct STEPMILL_REDIS_URL; `stepmill doctor` tells more."
+        hint = "Start it, or correct STEPMILL_REDIS_URL; `stepmill doctor` says more."
         return Refusal(f"Redis cannot be reached: {one_line(error)}.", hint, EXIT_UNREACHABLE)
     if module.startswith("sqlalchemy"):
-        hint = "`stepmill doctor` tells what is wrong; STEPMILL_DATABASE_URL names the database."
+        hint = "`stepmill doctor` says what is wrong; STEPMILL_DATABASE_URL names the database."
         said = one_line(getattr(error, "orig", None) or error)
         return Refusal(f"The database cannot be used: {said}", hint, EXIT_UNREACHABLE)
     return None

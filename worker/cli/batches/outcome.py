@@ -29,11 +29,11 @@ def watch_to_the_end(
 def come_back(batch_id: str, temporary: bool) -> None:
     """Prints how to watch the batch again."""
     if temporary:
-        echo(f"\nThe stack of this command stops; batch {batch_id} is kept and goes on where it was.", err=True)
-        echo(f"Go on: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
+        echo(f"\nThis command's stack stops; batch {batch_id} is kept and continues at the next start.", err=True)
+        echo(f"Continue: stepmill up --detach && stepmill batch status {batch_id} --watch", err=True)
     else:
-        echo(f"\nBatch {batch_id} goes on without you.", err=True)
-        echo(f"Come back: stepmill batch status {batch_id} --watch", err=True)
+        echo(f"\nBatch {batch_id} keeps running.", err=True)
+        echo(f"Watch again: stepmill batch status {batch_id} --watch", err=True)
 
 
 def tell_outcome(batch: JsonObject) -> None:

@@ -90,7 +90,7 @@ def tell(answer: JsonObject) -> None:
         echo(f"Left out, line {refused['line']}: {refused['reason']}", fg="yellow", err=True)
     more = answer["refused_count"] - min(SHOWN_REFUSALS, len(answer["refused"]))
     if more > 0:
-        echo(f"… and {more:,} more lines left out.", fg="yellow", err=True)
+        echo(f"… and {more:,} more lines skipped.", fg="yellow", err=True)
     for note in answer.get("notes") or ():
         echo(note)
     echo(f"Watch:   {answer['watch']}")

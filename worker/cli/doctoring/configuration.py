@@ -15,7 +15,7 @@ def tools(patient: Patient) -> Iterator[Finding]:
     """Checks that every tool module can be loaded."""
     registry = load_tools(patient.settings.tool_modules)
     for problem in registry.problems:
-        remedy = "Correct the module, or take it out of STEPMILL_TOOL_MODULES; `stepmill tools` shows what there is."
+        remedy = "Correct the module, or remove it from STEPMILL_TOOL_MODULES; `stepmill tools` lists what is loaded."
         yield fault("tools", "tool_module", f"{problem.module} was refused: {problem.reason}.", remedy)
     yield Finding("tools", f"{len(registry.tools)} tools in {len(registry.groups())} groups")
 

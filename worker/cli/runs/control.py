@@ -8,7 +8,7 @@ from worker.cli.connection import connected
 from worker.cli.output import json_option, print_json
 from worker.terminal import echo
 
-DONE = {"cancel": "cancelled", "pause": "paused", "resume": "goes on", "retry": "is queued again"}
+DONE = {"cancel": "cancelled", "pause": "paused", "resume": "continues", "retry": "is queued again"}
 
 
 @click.command("cancel")
