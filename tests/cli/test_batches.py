@@ -156,7 +156,7 @@ def test_leaving_a_watched_batch_says_how_to_come_back(
     ran = stepmill("batch", "submit", jsonl(tmp_path / "c.jsonl", "leave me"), "--wait")
     assert ran.code == 130
     assert "keeps running" in ran.err
-    assert "Come back: stepmill batch status batch_" in ran.err
+    assert "Watch again: stepmill batch status batch_" in ran.err
 
 
 def test_status_tells_counts_and_why_it_waits(stepmill: Run, tmp_path: Path) -> None:

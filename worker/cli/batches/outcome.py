@@ -41,7 +41,7 @@ def tell_outcome(batch: JsonObject) -> None:
     batch_id = batch["batch_id"]
     if batch.get("paused_reason"):
         more = " --budget USD" if batch["paused_reason"] == "budget" else ""
-        echo(f"Paused: {batch['paused_reason']}. Go on: stepmill batch resume {batch_id}{more}")
+        echo(f"Paused: {batch['paused_reason']}. Continue: stepmill batch resume {batch_id}{more}")
         return
     echo(f"Results: stepmill batch results {batch_id} --output results.jsonl")
     if batch["counts"]["failed"]:
