@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -40,7 +40,10 @@ def stepped_clock() -> Iterator[None]:
 
 
 class HoldableStore(Store):
-    """Sends single statements inside a transaction, so that tests can hold or lose their commit like any other."""
+    """Sends single statements inside a transaction, so that tests can hold or lose their commit like any other.
+
+    Production does not, so only tests of races and of lost answers use it.
+    """
 
     def once(self, statement: Executable, values: Mapping[str, Any]) -> AnyRow | None:
         with self.write() as tx:
@@ -62,7 +65,7 @@ def holdable(url: str, hot: HotWrites | None = None) -> HoldableStore:
 
 @pytest.fixture
 def store(database_url: str) -> Iterator[Store]:
-    opened = holdable(database_url)
+    opened = open_store(database_url)
     yield opened
     opened.dispose()
 
@@ -70,6 +73,15 @@ def store(database_url: str) -> Iterator[Store]:
 @pytest.fixture(params=WAYS)
 def store_each_way(request: pytest.FixtureRequest) -> Iterator[Store]:
     """On SQLite, and on PostgreSQL both ways: each usual write as one statement, and statement by statement."""
+    url, hot = WAYS[request.param]
+    opened = open_store(request.getfixturevalue(url))
+    yield replace(opened, hot=hot or opened.hot)
+    opened.dispose()
+
+
+@pytest.fixture(params=WAYS)
+def holdable_each_way(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """The same, where each commit can be held or lost."""
     url, hot = WAYS[request.param]
     opened = holdable(request.getfixturevalue(url), hot)
     yield opened
@@ -196,6 +208,6 @@ def world_on(store: Store) -> World:
 @pytest.fixture
 def postgres_world(postgres_url: str) -> Iterator[World]:
     """For what only PostgreSQL can show."""
-    store = holdable(postgres_url)
+    store = open_store(postgres_url)
     yield World(store, register(store, WorkerInfo("tests", ["think", "tools.local"], "threads", 8)))
     store.dispose()

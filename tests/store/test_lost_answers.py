@@ -24,8 +24,8 @@ from worker.store.session import Store
 
 
 @pytest.fixture
-def world(store_each_way: Store) -> World:
-    return world_on(store_each_way)
+def world(holdable_each_way: Store) -> World:
+    return world_on(holdable_each_way)
 
 
 def test_a_claim_is_not_made_twice_and_is_found_again(world: World) -> None:

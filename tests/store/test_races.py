@@ -27,8 +27,8 @@ from worker.store.session import Store
 
 
 @pytest.fixture
-def world(store_each_way: Store) -> World:
-    return world_on(store_each_way)
+def world(holdable_each_way: Store) -> World:
+    return world_on(holdable_each_way)
 
 
 @pytest.mark.parametrize("before", [COMMIT, "UPDATE tool_calls"])

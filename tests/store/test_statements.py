@@ -28,10 +28,10 @@ CALL = NewCall("calculator", {"expression": "1+1"}, "tools.local")
 
 
 def cost(world: World, work: Callable[[], object]) -> int:
-    """Statements of one transaction, without its BEGIN and COMMIT."""
+    """Statements of one transaction, without its BEGIN and COMMIT; a single one may be a transaction of its own."""
     with Counted(world.store.engine) as counted:
         assert work() not in (None, False)
-    assert counted.transactions == 1, counted.statements
+    assert counted.transactions == 1 or len(counted.statements) == 1, counted.statements
     return len(counted.statements)
 
 

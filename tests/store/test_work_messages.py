@@ -24,8 +24,8 @@ from worker.store.session import CLOCK, Store
 
 
 @pytest.fixture
-def world(store_each_way: Store) -> World:
-    return world_on(store_each_way)
+def world(holdable_each_way: Store) -> World:
+    return world_on(holdable_each_way)
 
 
 PATIENCE_S = 5.0
