@@ -31,12 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chaos-seed", type=int, default=1, help="the seed of the faults in tests marked `chaos`")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto` starts two workers a processor: tests of the engine and of faults mostly wait for real processes."""
-    return 2 * (os.cpu_count() or 1)
-
-
 @pytest.fixture
 def chaos_seed(request: pytest.FixtureRequest) -> int:
     """The seed that `make chaos SEED=n` names."""
